@@ -1,0 +1,31 @@
+"""Array-likes → checked columns of rows; the only room that validates rows."""
+
+from trueness.inputs.checks import DROPPABLE, REASONS
+from trueness.inputs.columns import CHUNK, Column
+from trueness.inputs.rows import (
+    ZERO_WEIGHT,
+    Arrays,
+    Rows,
+    chunk_stream,
+    classify,
+    raise_bad_rows,
+    raise_none_left,
+    read_rows,
+    weight_exponent,
+)
+
+__all__ = [
+    "CHUNK",
+    "DROPPABLE",
+    "REASONS",
+    "ZERO_WEIGHT",
+    "Arrays",
+    "Column",
+    "Rows",
+    "chunk_stream",
+    "classify",
+    "raise_bad_rows",
+    "raise_none_left",
+    "read_rows",
+    "weight_exponent",
+]

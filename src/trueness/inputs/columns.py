@@ -1,0 +1,233 @@
+"""One column of the data, read a few rows at a time, and the columns that arrays, objects and text make."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from trueness.errors import InputError
+from trueness.inputs.values import is_missing, is_number, is_unusable, show
+
+__all__ = [
+    "CHUNK",
+    "ELSEWHERE",
+    "Column",
+    "array_column",
+    "masked_column",
+    "object_column",
+    "refuse",
+    "refuse_dtype",
+    "require_one_column",
+    "roots",
+    "rounding",
+    "text_column",
+]
+
+CHUNK = 1 << 15  # rows converted at a time
+ELSEWHERE = {"dask", "dask_expr", "duckdb", "ibis", "pyspark"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column of the data, converted as it is read."""
+
+    name: str
+    length: int
+    dtype: str
+    tolerance: float
+    fetch: Callable[[int, int], np.ndarray]
+    # The value of one row as its owner would see it, for messages; read through `fetch` where None.
+    value: Callable[[int], object] | None = None
+    # Where the column holds something other than numbers: rows start..stop, None where missing.
+    labels: Callable[[int, int], list[Any]] | None = None
+
+    def chunk(self, start: int, stop: int) -> np.ndarray:
+        """Rows start..stop as bool, integers or floats, NaN where missing; a view of the source where it can be."""
+        return self.fetch(start, min(stop, self.length))
+
+    def at(self, row: int) -> object:
+        """The value of one row as in the source."""
+        if self.value is not None:
+            return self.value(row)
+        item: object = self.chunk(row, row + 1)[0]
+        return item
+
+
+def roots(x: Any) -> set[str]:
+    """The packages that an object's type and its bases come from."""
+    return {base.__module__.partition(".")[0] for base in type(x).__mro__}
+
+
+def refuse(x: object, name: str) -> NoReturn:
+    """Raise for something that holds no column."""
+    if is_number(x) or is_missing(x):
+        raise InputError(
+            f"{name}: is the single value {show(x)}, not a column of values; it is not broadcast. "
+            "Pass one value per row, for example a list or a NumPy array."
+        )
+    remedy = "Pass a list, a NumPy array, a pandas or polars Series, an Arrow array or a tensor."
+    if isinstance(x, Set):
+        remedy = "A set has no order: pass a list."
+    elif isinstance(x, Mapping):
+        remedy = "Pass the values of one key as a list."
+    elif type(x).__name__ in ("LazyFrame", "LazyGroupBy"):
+        remedy = "Call .collect() first, or use summarize_frame, which reads lazy frames."
+    elif roots(x) & ELSEWHERE:
+        remedy = "Use summarize_frame, which reads frames that live elsewhere, or collect the column first."
+    elif hasattr(x, "toarray"):
+        remedy = "Call .toarray().ravel() first."
+    raise InputError(f"{name}: a {type(x).__module__}.{type(x).__qualname__} is not a column of values. {remedy}")
+
+
+def refuse_dtype(name: str, dtype: str, length: int, first: Callable[[], object], remedy: str = "") -> NoReturn:
+    """Raise for a column of something other than numbers or labels."""
+    where = f" (first: row 0, value {show(first())})" if length else ""
+    remedy = remedy or "Pass real numbers: convert the column first."
+    raise InputError(f"{name}: {length} of {length} values are of dtype {dtype}{where}, not read as real numbers. {remedy}")
+
+
+def require_one_column(shape: tuple[int, ...], name: str) -> None:
+    """A column is 1-D, or 2-D with one column; anything else would need a guess."""
+    if len(shape) == 1 or (len(shape) == 2 and shape[1] == 1):
+        return
+    if len(shape) == 0:
+        raise InputError(f"{name}: is a single value, not a column of values; it is not broadcast. Pass one value per row.")
+    remedy = "Pass one column, for example x[:, 1] or frame['p']; for several classes see top_label and one_vs_rest."
+    if len(shape) == 2 and shape[0] == 1:
+        remedy = "This is one row: pass x.ravel() if its values are the rows."
+    raise InputError(f"{name}: has shape {shape} where one column, ({shape[0]},) or ({shape[0]}, 1), is expected. {remedy}")
+
+
+def rounding(dtype: np.dtype[Any]) -> float:
+    """4 units in the last place at 1, of the dtype the values were computed in."""
+    return 4.0 * max(float(np.finfo(dtype).eps), 2.0**-52) if dtype.kind == "f" else 0.0
+
+
+def array_column(x: np.ndarray, name: str) -> Column:
+    """A NumPy array of any dtype, read in place where its numbers are native."""
+    x = np.asarray(x)
+    require_one_column(x.shape, name)
+    x = x if x.ndim == 1 else x[:, 0]
+    kind, dtype, length = x.dtype.kind, x.dtype, len(x)
+    if kind == "O":
+        return object_column(x.tolist(), name)
+    if kind in "UST":
+        return text_column(name, length, "str" if kind != "S" else "bytes", lambda start, stop: x[start:stop].tolist())
+    if dtype.name == "bfloat16":  # ml_dtypes, what JAX hands over
+        return Column(
+            name=name,
+            length=length,
+            dtype="bfloat16",
+            tolerance=4 * 2.0**-7,
+            fetch=lambda a, b: x[a:b].astype(np.float32),
+        )
+    if kind not in "biuf":
+        remedy = "Pass the real part if the imaginary one is nothing but rounding." if kind == "c" else ""
+        remedy = f"Pass one field, for example x[{show(dtype.names[0])}]." if dtype.names else remedy
+        refuse_dtype(name, dtype.name, length, lambda: x[0], remedy)
+    native = np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
+
+    def fetch(start: int, stop: int) -> np.ndarray:
+        part = x[start:stop]
+        if part.dtype == native and part.dtype.isnative:
+            return part
+        with np.errstate(over="ignore", invalid="ignore"):
+            converted = part.astype(native)
+        if dtype.itemsize > 8 and (lost := np.isinf(converted) & np.isfinite(part)).any():
+            row = int(lost.argmax())
+            raise InputError(_too_large(name, start + row, part[row]))
+        return converted
+
+    return Column(name=name, length=length, dtype=dtype.newbyteorder("=").name, tolerance=rounding(dtype), fetch=fetch)
+
+
+def masked_column(x: np.ma.MaskedArray[Any, Any], name: str) -> Column:
+    """A NumPy array in which what is masked is missing."""
+    require_one_column(x.shape, name)
+    x = x if x.ndim == 1 else x[:, 0]
+    mask = np.ma.getmaskarray(x)
+    if x.dtype.kind in "OUST":
+        values = np.array(x.data, dtype=object)
+        values[mask] = None
+        return object_column(values.tolist(), name)
+    data = x.filled(0.0) if x.dtype == np.longdouble else x.data  # what is masked may be too large for a float64
+    return _with_mask(array_column(np.asarray(data), name), mask, lambda row: x[row])
+
+
+def _with_mask(column: Column, mask: np.ndarray, value: Callable[[int], object]) -> Column:
+    def fetch(start: int, stop: int) -> np.ndarray:
+        part, absent = column.fetch(start, stop), mask[start:stop]
+        if not absent.any():
+            return part
+        part = part.astype(np.float64)
+        part[absent] = np.nan
+        return part
+
+    return replace(column, fetch=fetch, value=value)
+
+
+def text_column(name: str, length: int, dtype: str, labels: Callable[[int, int], list[Any]]) -> Column:
+    """A column of labels; it has numbers only once a label has been named as the event."""
+
+    def fetch(start: int, stop: int) -> np.ndarray:
+        raise InputError(f"{name}: values of dtype {dtype} are not numbers. Name the event with pos_label=.")
+
+    def present(start: int, stop: int) -> list[Any]:
+        found = labels(start, stop)
+        if set(map(type, found)) <= {str, bytes, type(None)}:
+            return found
+        return [None if is_unusable(label) else label for label in found]
+
+    return Column(
+        name=name,
+        length=length,
+        dtype=dtype,
+        tolerance=0.0,
+        fetch=fetch,
+        value=lambda row: labels(row, row + 1)[0],
+        labels=present,
+    )
+
+
+def object_column(values: list[Any], name: str) -> Column:
+    """Python objects: converted once where every one is a number or missing, else labels."""
+    kinds = set(map(type, values))
+    floats: np.ndarray | None = None
+    if kinds <= {float, int, bool, type(None)}:
+        try:
+            floats = np.array(values, dtype=np.float64)
+        except OverflowError:
+            floats = None
+    if floats is None:
+        if not all(is_number(value) or is_missing(value) for value in values):
+            return text_column(name, len(values), "object", lambda start, stop: values[start:stop])
+        floats = np.fromiter((_to_float(value, row, name) for row, value in enumerate(values)), np.float64, len(values))
+    converted = floats
+    return Column(
+        name=name,
+        length=len(values),
+        dtype="object",
+        tolerance=4 * 2.0**-52,
+        fetch=lambda start, stop: converted[start:stop],
+        value=lambda row: values[row],
+    )
+
+
+def _to_float(value: Any, row: int, name: str) -> float:
+    if is_missing(value):
+        return float("nan")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = float("inf")
+    if abs(number) > sys.float_info.max and not is_unusable(value):
+        raise InputError(_too_large(name, row, value))
+    return number
+
+
+def _too_large(name: str, row: int, value: object) -> str:
+    return f"{name}: row {row}, value {show(value)}, is too large for a float64. Pass numbers below 1.8e308."

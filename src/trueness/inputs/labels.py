@@ -1,0 +1,177 @@
+"""Labels instead of numbers: which one is the event, which occur, and what to say where none has been named."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from trueness.errors import InputError
+from trueness.inputs.columns import CHUNK, Column
+from trueness.inputs.values import are, is_chunk, is_number, show, stem
+
+__all__ = ["Observed", "how_to_map", "mapped", "not_numbers", "occurs", "require_label"]
+
+_LISTED = 10  # observed values a message lists
+_COUNTED = 10_000  # distinct values counted before giving up on a complete list
+
+
+def mapped(y: Column, pos_label: Any) -> Column:
+    """Outcomes from labels: 1 where the label is `pos_label`, 0 elsewhere, NaN where missing."""
+
+    def from_labels(start: int, stop: int) -> np.ndarray:
+        labels = y.labels(start, stop) if y.labels is not None else []
+        equal = _equal_labels(labels, pos_label)
+        if type(None) not in set(map(type, labels)):
+            return equal
+        return np.where([label is None for label in labels], np.nan, equal)
+
+    def from_numbers(start: int, stop: int) -> np.ndarray:
+        part = y.chunk(start, stop)
+        equal = _equal_numbers(part, pos_label)
+        if equal.any() and _is_coarse(part, pos_label):
+            rows = np.flatnonzero(equal)
+            equal[rows] = [_plain(y.at(start + int(row))) == _plain(pos_label) for row in rows]
+        if part.dtype.kind != "f" or (finite := np.isfinite(part)).all():
+            return equal
+        return np.where(finite, equal, part.astype(np.float64))
+
+    return replace(y, tolerance=0.0, fetch=from_numbers if y.labels is None else from_labels, value=y.at, labels=None)
+
+
+def _equal_labels(labels: list[Any], pos_label: Any) -> np.ndarray:
+    try:
+        return np.fromiter((label == pos_label for label in labels), dtype=bool, count=len(labels))
+    except Exception:  # some label's == fails, or answers with an array
+        return np.array([_is_equal(label, pos_label) for label in labels], dtype=bool)
+
+
+def _is_equal(label: Any, pos_label: Any) -> bool:
+    try:
+        return bool(label == pos_label)
+    except Exception:
+        return False
+
+
+def _equal_numbers(part: np.ndarray, pos_label: Any) -> np.ndarray:
+    if not is_number(pos_label):
+        return np.zeros(len(part), dtype=bool)
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(part == pos_label, dtype=bool)
+    except OverflowError:  # an integer beyond float64
+        return np.zeros(len(part), dtype=bool)
+
+
+def _is_coarse(part: np.ndarray, pos_label: Any) -> bool:
+    """Whether the comparison was made in float64 among whole numbers it no longer tells apart."""
+    exact = part.dtype.kind != "f" and isinstance(pos_label, (int, np.integer))
+    return not exact and not -(2.0**53) < pos_label < 2.0**53
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def occurs(column: Column, pos_label: Any) -> bool:
+    """Whether any row has this label."""
+    events = mapped(column, pos_label)
+    return any((events.chunk(start, start + CHUNK) == 1.0).any() for start in range(0, column.length, CHUNK))
+
+
+class _Unhashable(str):
+    """How a label that cannot be counted itself is shown."""
+
+
+@dataclass(slots=True)
+class Observed:
+    """How often each value occurs, up to a bound on how many are told apart."""
+
+    counts: Counter[Any] = field(default_factory=Counter)
+    total: int = 0
+
+    def add(self, column: Column) -> Observed:
+        """Count the values of one more column, the missing ones left out."""
+        for start in range(0, column.length, CHUNK):
+            for value, size in _sizes(column, start, start + CHUNK):
+                self.total += size
+                if value in self.counts or len(self.counts) < _COUNTED:
+                    self.counts[value] += size
+        return self
+
+    def __str__(self) -> str:
+        listed = ", ".join(f"{show(value)} ({count} rows)" for value, count in self.counts.most_common(_LISTED))
+        more = len(self.counts) - _LISTED
+        if more <= 0:
+            return f"Observed values: {listed}."
+        return f"Observed values: {listed} and {'at least ' if len(self.counts) >= _COUNTED else ''}{more} more."
+
+
+def _sizes(column: Column, start: int, stop: int) -> Iterable[tuple[Any, int]]:
+    if column.labels is not None:
+        return Counter(_key(label) for label in column.labels(start, stop) if label is not None).items()
+    part = column.chunk(start, stop)
+    values, sizes = np.unique(part[np.isfinite(part)], return_counts=True)
+    whole = column.tolerance == 0.0
+    return [(int(value) if whole else value, int(size)) for value, size in zip(values, sizes, strict=True)]
+
+
+def _key(label: Any) -> Any:
+    try:
+        hash(label)
+    except Exception:
+        return _Unhashable(show(label))
+    return label
+
+
+def require_label(name: str, observed: Observed, pos_label: Any) -> None:
+    """A label that never occurs is a mistake unless one class alone, of its own kind, was observed."""
+    counts = observed.counts
+    if len(counts) >= 2 or (counts and not any(_alike(value, pos_label) for value in counts)):
+        raise InputError(
+            f"{name}: 0 of {observed.total} values equal pos_label={show(pos_label)} of type {type(pos_label).__name__}. "
+            f"{observed} Pass the one that means the event as pos_label=."
+        )
+
+
+def _alike(value: Any, pos_label: Any) -> bool:
+    """Whether two labels could be classes of one column."""
+    if isinstance(value, _Unhashable):
+        return False
+    if is_number(value) or is_number(pos_label):
+        return is_number(value) and is_number(pos_label)
+    return isinstance(value, type(pos_label)) or isinstance(pos_label, type(value))
+
+
+def how_to_map(column: Column, observed: Observed) -> str:
+    """The values that occur, and how to name one of them as the event."""
+    usable = [value for value in observed.counts if not isinstance(value, _Unhashable) and not is_chunk(value)]
+    if not usable:
+        return f"{observed} Give each row one label, such as a number or a text."
+    event = max(usable, key=lambda value: (isinstance(value, str), value if is_number(value) else 0, show(value)))
+    return (
+        f"{observed} Say which value means the event: pos_label={show(event)} on summarize or assess, "
+        f"or pass {stem(column.name)} == {show(event)}."
+    )
+
+
+def not_numbers(column: Column, *, outcome: bool) -> str:
+    """What to say of a column that holds something other than numbers."""
+    counts, rows = Counter[bool](), dict[bool, int]()
+    for start in range(0, column.length, CHUNK):
+        for row, label in enumerate(column.labels(start, start + CHUNK) if column.labels is not None else [], start):
+            if label is not None:
+                counts[is_number(label)] += 1
+                rows.setdefault(is_number(label), row)
+    if not rows:
+        missing = are(column.length, column.length, f"missing in a column of dtype {column.dtype}")
+        return f"{column.name}: {missing} (first: row 0, value {show(column.at(0))}). Pass a column that holds values."
+    number = False not in rows  # numbers kept as categories
+    first = column.at(rows[number])
+    what = f"of type {type(first).__name__} in a column of dtype {column.dtype}, not numbers"
+    remedy = how_to_map(column, Observed().add(column)) if outcome else "Convert the column to numbers first."
+    values = are(counts[number], column.length, what)
+    return f"{column.name}: {values} (first: row {rows[number]}, value {show(first)}). {remedy}"

@@ -1,0 +1,300 @@
+"""Outcomes, predictions and weights, checked: the only place that decides which rows can be used and says why not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Literal, NoReturn
+
+import numpy as np
+
+from trueness.errors import InputError
+from trueness.inputs.align import aligned
+from trueness.inputs.checks import DROPPABLE, REASONS, check_fraction, check_weight, problems
+from trueness.inputs.columns import CHUNK, Column
+from trueness.inputs.containers import as_column, changed_dtype
+from trueness.inputs.labels import Observed, mapped, not_numbers, occurs, require_label
+from trueness.inputs.values import is_chunk, is_missing, show, stem
+
+ZERO_WEIGHT = "zero weight"
+_SAFE_EXPONENT = 300  # weights up to 2**300 have squares whose sums over any number of rows stay finite
+
+_Names = tuple[str, str, str]
+_NAMES: _Names = ("y_true", "y_prob", "sample_weight")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrays:
+    """The usable rows in float64."""
+
+    f: np.ndarray
+    y: np.ndarray
+    w: np.ndarray | None
+    soft: bool
+    clipped: int
+    rejected: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Columns of equal length whose values are checked as they are read."""
+
+    y: Column
+    f: Column
+    w: Column | None
+    nan: Literal["raise", "drop"]
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return self.y.length
+
+    def arrays(self) -> Arrays:
+        """All rows, checked; raises or drops as `nan` says."""
+        n = len(self)
+        source = self.y.chunk(0, n)
+        codes, f, y, w, clipped = classify(self, self.f.chunk(0, n), source, None if self.w is None else self.w.chunk(0, n))
+        rejected: dict[str, int] = {}
+        keep: np.ndarray | None = None
+        if codes.any():
+            rejected = {reason: count for code, reason in REASONS.items() if (count := int(np.count_nonzero(codes == code)))}
+            if self.nan == "raise" or any(rejected.get(reason) for code, reason in REASONS.items() if code not in DROPPABLE):
+                raise_bad_rows(self)
+            keep = codes == 0
+        if w is not None and (zero := w == 0.0).any():
+            keep = np.ones(n, dtype=bool) if keep is None else keep
+            if dropped := int(np.count_nonzero(keep & zero)):
+                rejected[ZERO_WEIGHT] = dropped
+            keep &= ~zero
+        if keep is not None:
+            f, y, w = f[keep], y[keep], None if w is None else w[keep]
+        if not f.size:
+            raise_none_left(self, rejected)
+        if w is not None and (exponent := weight_exponent(self)):
+            w = np.ldexp(w, -exponent)
+        soft = source.dtype.kind == "f" and bool(((y > 0.0) & (y < 1.0)).any())
+        return Arrays(f=f, y=y, w=w, soft=soft, clipped=clipped, rejected=rejected)
+
+
+def read_rows(
+    y_true: Any,
+    y_prob: Any,
+    sample_weight: Any = None,
+    *,
+    nan: str = "raise",
+    pos_label: Any = None,
+    align: str | None = None,
+    names: _Names = _NAMES,
+) -> Rows:
+    """Columns from whatever they are kept in; their values are looked at later, chunk by chunk."""
+    _check_options(nan, align, pos_label)
+    y, f, w, notes = _columns(y_true, y_prob, sample_weight, names, align)
+    if not y.length:
+        raise InputError(f"{names[0]} and {names[1]}: no rows (0 values in each). Pass at least one row.")
+    if pos_label is not None and not occurs(y, pos_label):
+        require_label(y.name, Observed().add(y), pos_label)
+    return _rows(y, f, w, notes, nan, pos_label)
+
+
+def chunk_stream(y_true: Any, y_prob: Any, sample_weight: Any = None, *, nan: str, pos_label: Any) -> Iterator[Rows] | None:
+    """One `Rows` for every chunk when the arguments are iterators, else None."""
+    given = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
+    if not all(isinstance(x, Iterator) for x in given):
+        return None
+    _check_options(nan, None, pos_label)
+    _check_distinct(given, _NAMES)
+    return _stream(given, nan, pos_label)
+
+
+def _stream(given: list[Iterator[Any]], nan: str, pos_label: Any) -> Iterator[Rows]:
+    first: list[tuple[Column, bool]] = []
+    found, observed, ended = pos_label is None, Observed(), object()
+    for number, items in enumerate(zip_longest(*given, fillvalue=ended)):
+        if number == 0 and not any(is_chunk(item) for item in items) and not any(item is ended for item in items):
+            yield _from_scalars(given, items, nan, pos_label)
+            return
+        _check_items(number, items, ended)
+        names = tuple(f"{name}, chunk {number}" for name in _NAMES)
+        y, f, w, notes = _columns(items[0], items[1], items[2] if len(items) > 2 else None, names, None)
+        if not y.length:
+            continue
+        columns = [column for column in (y, f, w) if column is not None]
+        kinds = [(column, isinstance(item, (list, tuple))) for column, item in zip(columns, items, strict=True)]
+        first = first or kinds
+        for (column, is_list), (earlier, was_list) in zip(kinds, first, strict=True):
+            if column.dtype != earlier.dtype and not (is_list and was_list):
+                raise InputError(changed_dtype(column, earlier))
+        if not found and not (found := occurs(y, pos_label)):
+            observed.add(y)
+        yield _rows(y, f, w, notes, nan, pos_label)
+    if not first:
+        raise InputError("y_true and y_prob: no rows (0 values in all chunks). Pass at least one row.")
+    if not found:
+        require_label("y_true", observed, pos_label)
+
+
+def _check_items(number: int, items: tuple[Any, ...], ended: object) -> None:
+    """One chunk of every column, none of them at its end before the others."""
+    short = [name for name, item in zip(_NAMES, items, strict=False) if item is ended]
+    if short:
+        raise InputError(
+            f"{' and '.join(short)}: no chunk {number} (first missing), while the other columns go on; "
+            f"{number} chunks were read. Pass iterators with the same number of chunks."
+        )
+    if not all(is_chunk(item) for item in items):
+        kinds = ", ".join(f"{name} gave a {type(item).__name__}" for name, item in zip(_NAMES, items, strict=False))
+        raise InputError(f"chunk {number}: {kinds}. Every item must be a chunk of rows, such as an array.")
+
+
+def _from_scalars(given: list[Iterator[Any]], items: tuple[Any, ...], nan: str, pos_label: Any) -> Rows:
+    lists = [[item, *rest] for item, rest in zip(items, given, strict=True)]
+    return read_rows(lists[0], lists[1], lists[2] if len(lists) > 2 else None, nan=nan, pos_label=pos_label)
+
+
+def classify(
+    rows: Rows, f: np.ndarray, y: np.ndarray, w: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, int]:
+    """Codes of a chunk's rows (0: usable), its columns in float64, clipped within rounding, and how many that was."""
+    codes = np.zeros(len(f), dtype=np.int8)
+    with np.errstate(invalid="ignore"):
+        f, f_codes, f_moved = check_fraction(f, rows.f.tolerance, -1, -2)
+        y, y_codes, y_moved = check_fraction(y, rows.y.tolerance, -3, -4)
+        w_codes = None
+        if w is not None:
+            w, w_codes = check_weight(w)
+    for found in (w_codes, y_codes, f_codes):  # the last one written wins: the order of precedence backwards
+        if found is not None:
+            np.copyto(codes, found, where=found != 0)
+    clipped = 0
+    for moved in (f_moved, y_moved):
+        if moved is not None:
+            clipped += int(np.count_nonzero(moved & (codes == 0) & (w > 0.0 if w is not None else True)))
+    return codes, f, y, w, clipped
+
+
+def weight_exponent(rows: Rows) -> int:
+    """A power of two to take out of the weights so that the sum of their squares neither overflows nor vanishes."""
+    if rows.w is None:
+        return 0
+    largest = 0.0
+    for start in range(0, len(rows), CHUNK):
+        with np.errstate(invalid="ignore"):
+            part = rows.w.chunk(start, start + CHUNK).astype(np.float64, copy=False)
+        peak = float(part.max())
+        largest = max(largest, peak if math.isfinite(peak) else float(part[np.isfinite(part)].max(initial=0.0)))
+    if largest == 0.0 or 2.0**-_SAFE_EXPONENT <= largest <= 2.0**_SAFE_EXPONENT:
+        return 0
+    return _exponent_of_usable(rows)
+
+
+def _exponent_of_usable(rows: Rows) -> int:
+    """The same from usable rows only: a dropped row's weight must not decide."""
+    largest, where, sums = 0.0, 0, []
+    for start, codes, w in _classified_weights(rows):
+        w = np.where(codes == 0, w, 0.0)
+        if float(w.max()) > largest:
+            largest, where = float(w.max()), start + int(w.argmax())
+        sums.append(float(np.ldexp(w, -64).sum()))
+    if largest == 0.0 or 2.0**-_SAFE_EXPONENT <= largest <= 2.0**_SAFE_EXPONENT:
+        return 0
+    total = math.fsum(sums)
+    if total >= 2.0 ** (1024 - 64):
+        raise InputError(
+            f"{rows.w.name if rows.w else _NAMES[2]}: the sum of {len(rows)} of {len(rows)} values overflows float64 "
+            f"(largest: row {where}, value {show(largest)}). Divide all weights by a constant; that changes no result."
+        )
+    return math.frexp(largest)[1]
+
+
+def _classified_weights(rows: Rows) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    for start in range(0, len(rows), CHUNK):
+        stop = start + CHUNK
+        w = rows.w.chunk(start, stop) if rows.w is not None else None
+        codes, _, _, weights, _ = classify(rows, rows.f.chunk(start, stop), rows.y.chunk(start, stop), w)
+        if weights is not None:
+            yield start, codes, weights
+
+
+def _check_options(nan: str, align: str | None, pos_label: Any) -> None:
+    if not isinstance(nan, str) or nan not in ("raise", "drop"):
+        raise InputError(f"nan={show(nan)} is not a choice. Pass nan='raise' (the default) or nan='drop'.")
+    if align is not None and not (isinstance(align, str) and align in ("position", "index")):
+        raise InputError(
+            f"align={show(align)} is not a choice. Pass align=None (the default), align='position' or align='index'."
+        )
+    if pos_label is not None and (is_missing(pos_label) or is_chunk(pos_label)):
+        raise InputError(f"pos_label={show(pos_label)} is not a label. Pass the one value of y_true that means the event.")
+
+
+def _check_distinct(given: list[Any], names: tuple[str, ...]) -> None:
+    for k, x in enumerate(given):
+        for j in range(k):
+            if x is given[j] and isinstance(x, Iterator):
+                raise InputError(
+                    f"{names[j]} and {names[k]}: are one and the same iterator, so each would take every other value. "
+                    "Pass two iterators, or lists."
+                )
+
+
+def _columns(
+    y_true: Any, y_prob: Any, sample_weight: Any, names: tuple[str, ...], align: str | None
+) -> tuple[Column, Column, Column | None, list[str]]:
+    given = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
+    _check_distinct(given, names)
+    given, notes = aligned(given, names, align)
+    columns = [as_column(x, name) for x, name in zip(given, names, strict=False)]
+    if len({column.length for column in columns}) > 1:
+        have = ", ".join(f"{column.name} has {column.length}" for column in columns)
+        odd = columns[1] if columns[1].length != columns[0].length else columns[-1]
+        raise InputError(
+            f"{odd.name}: lengths differ ({have} values). Pass one value of each per row; nothing is broadcast or cut."
+        )
+    y, f, w = columns[0], columns[1], columns[2] if len(columns) > 2 else None
+    return y, f, w, notes
+
+
+def _rows(y: Column, f: Column, w: Column | None, notes: list[str], nan: str, pos_label: Any) -> Rows:
+    if pos_label is not None:
+        notes = [*notes, f"{stem(y.name)}: {show(pos_label)} counted as 1, every other value as 0"]
+        y = mapped(y, pos_label)
+    given = [column for column in (y, f, w) if column is not None]
+    problems = [not_numbers(column, outcome=column is y) for column in given if column.labels is not None]
+    if problems:
+        raise InputError("\n".join(problems))
+    for column in given:
+        if column.dtype == np.dtype(np.longdouble).name != "float64":
+            notes = [*notes, f"{stem(column.name)}: longdouble rounded to float64"]
+        elif column.tolerance > 2.0**-50:
+            notes = [*notes, f"{stem(column.name)}: {column.dtype} promoted to float64"]
+    return Rows(y=y, f=f, w=w, nan="drop" if nan == "drop" else "raise", notes=tuple(notes))
+
+
+def raise_bad_rows(rows: Rows) -> NoReturn:
+    """Every kind of unusable value in one error, each with its count and first place."""
+    found = [
+        *problems(rows.f, (-1, -2), rows.nan),
+        *problems(rows.y, (-3, -4), rows.nan),
+        *problems(rows.w, (-5, -6), rows.nan),
+    ]
+    if not found:
+        raise InputError(
+            f"{rows.f.name}: unusable rows were met in one pass over {len(rows)} rows and none in the next: "
+            "the data changed. Keep them unchanged while they are read."
+        )
+    raise InputError("\n".join(found))
+
+
+def raise_none_left(rows: Rows, rejected: dict[str, int]) -> NoReturn:
+    """No row can be used: say what became of them."""
+    n = len(rows)
+    counts = ", ".join(f"{reason}: {count}" for reason, count in rejected.items() if count) or "none given"
+    if rows.w is not None and rejected.get(ZERO_WEIGHT) == n:
+        raise InputError(
+            f"{rows.w.name}: {n} of {n} values are zero (first: row 0, value {show(rows.w.at(0))}), so no rows are "
+            "left. Give at least one row a positive weight."
+        )
+    raise InputError(
+        f"{rows.y.name} and {rows.f.name}: no rows left of {n} ({counts}). Pass at least one row with an outcome, "
+        "a prediction and a positive weight."
+    )
