@@ -88,13 +88,13 @@ def _check(summary: Summary, header: dict[str, Any], name: str) -> None:
         sums.dtype in (np.int64, np.float64)
         and cells.dtype == rows.dtype == np.int64
         and cells.ndim == rows.ndim == 1
-        and sums.shape == (len(cells), width)
+        and sums.shape == (width, len(cells))
         and len(rows) == len(cells)
         and bool(np.all(np.diff(cells) > 0))
         and (len(cells) == 0 or (cells[0] >= 0 and cells[-1] < summary.ruler.cells))
         and bool(np.all(rows > 0))
         and bool(np.all(np.isfinite(sums)))
-        and (not summary.exact or bool(np.all(sums >= 0) and np.all(sums[:, 0] + sums[:, 7] == rows)))
+        and (not summary.exact or bool(np.all(sums >= 0) and np.all(sums[0] + sums[7] == rows)))
         and summary.digest == header["digest"]
     )
     if not sound:

@@ -85,22 +85,6 @@ class Ruler:
         slots = _slot(self.extra)[0]
         return np.searchsorted(slots, np.arange(SLOTS + 1), side="left").astype(np.int32)
 
-    @cached_property
-    def _inside(self) -> list[Floats]:
-        """The j-th extra edge inside each slot (2.0 where there is none), for j = 0, 1, …"""
-        per_slot = np.diff(self.extra_before)
-        layers = []
-        for j in range(int(per_slot.max())):
-            layer = np.full(SLOTS, 2.0)
-            holds = np.flatnonzero(per_slot > j)
-            layer[holds] = self.extra[self.extra_before[holds] + j]
-            layers.append(layer)
-        return layers
-
-    @cached_property
-    def _first_cell(self) -> Ints:
-        return np.arange(SLOTS) + self.extra_before[:-1].astype(np.int64)
-
     @property
     def cells(self) -> int:
         """Number of cells."""
@@ -143,10 +127,27 @@ class Ruler:
     def locate(self, scores: Floats) -> Located:
         """Cell of each score in [0, 1], and its position r within the dyadic slot."""
         slot, r = _slot(scores)
-        cell = self._first_cell[slot]
-        for layer in self._inside:
-            cell += scores >= layer[slot]
+        cell = slot + self.extra_before[slot]
+        in_cut = np.flatnonzero(self.cut[slot])
+        if len(in_cut):
+            # The edges at most f, less those below the slot, are the edges within it that f has passed.
+            passed = np.searchsorted(self.extra, scores[in_cut], side="right")
+            cell[in_cut] += passed - self.extra_before[slot[in_cut]]
         return Located(cell, r)
+
+    def slots(self, scores: Floats) -> Ints:
+        """Dyadic slot of each score."""
+        return _slot(scores)[0]
+
+    def rows(self, scores: Floats) -> Located:
+        """The same with `row_of_cell` in place of the cell: what an accumulator that orders its cells so is indexed by."""
+        slot, r = _slot(scores)
+        in_cut = np.flatnonzero(self.cut[slot])
+        if len(in_cut):
+            passed = np.searchsorted(self.extra, scores[in_cut], side="right")
+            beyond = passed > self.extra_before[slot[in_cut]]
+            slot[in_cut[beyond]] = SLOTS + passed[beyond] - 1
+        return Located(slot, r)
 
     def has(self, bins: int) -> bool:
         """Whether `bins` equal-width bins are unions of cells."""
@@ -163,16 +164,22 @@ def _zone_of_slot(slot: Ints) -> Ints:
 
 def _slot(scores: Floats) -> tuple[Ints, Floats]:
     """Dyadic slot of each score and the position r = f·u − k in it; both exact, the units being powers of two."""
-    zone = (scores >= END).astype(np.int8)
-    zone += scores >= 1 - END
+    slot, r = _in_zone(scores, 1)
+    for zone, at in ((0, np.flatnonzero(scores < END)), (2, np.flatnonzero(scores >= 1 - END))):
+        if len(at):
+            slot[at], r[at] = _in_zone(scores[at], zone)
+    return slot, r
+
+
+def _in_zone(scores: Floats, zone: int) -> tuple[Ints, Floats]:
     unit = ZONE_UNIT[zone]
     scaled = scores * unit
-    k = np.floor(scaled)
-    np.minimum(k, unit - 1, out=k)
-    slot = k.astype(np.int64)
-    slot += ZONE_OFFSET[zone]
+    k = scaled.astype(np.int64)
+    if zone == 2:
+        np.minimum(k, FINE - 1, out=k)
     scaled -= k
-    return slot, scaled
+    k += ZONE_OFFSET[zone]
+    return k, scaled
 
 
 @lru_cache(maxsize=16)

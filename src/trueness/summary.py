@@ -4,7 +4,6 @@ Only cells that hold rows are kept. Hard labels without weights are summed in in
 merge order, engine or machine gives the same bits; weights or soft labels are summed in float64.
 """
 
-import hashlib
 import os
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -56,7 +55,7 @@ class Summary:
 
     ruler: Ruler
     cells: Ints  # indices of the cells that hold rows, ascending
-    sums: NDArray[Any]  # int64 (cells, 14), or float64 (cells, 11)
+    sums: NDArray[Any]  # int64 (14, cells): INTEGER_SUMS of label 0, then of label 1; or float64 (11, cells): FLOAT_SUMS
     rows: Ints  # rows of positive weight in each cell
     soft: bool = False  # some outcome is strictly between 0 and 1
     exponent: int = 0  # weights were multiplied by 2^-exponent (extreme weights only)
@@ -82,6 +81,8 @@ class Summary:
     @cached_property
     def digest(self) -> str:
         """SHA-256 over ruler and sums."""
+        import hashlib
+
         h = hashlib.sha256(repr((self.ruler.bins, self.exact, self.soft, self.exponent)).encode())
         for part in (self.cells, self.rows, self.sums):
             h.update(np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")).tobytes())
@@ -106,7 +107,7 @@ class Summary:
         notes += [f"{count} rows not used: {reason}" for reason, count in self.rejected.items()]
         if self.n < FEW_ROWS:
             notes.append(f"too few rows: {self.n}")
-        ones, weight = self.float_sums[:, FLOAT_SUMS.index("wy2")], self.float_sums[:, FLOAT_SUMS.index("w")]
+        ones, weight = (self.float_sums[FLOAT_SUMS.index(name)] for name in ("wy2", "w"))
         if not ones.any():
             notes.append("only one class: no outcome is 1")
         elif np.array_equal(ones, weight):
@@ -119,8 +120,7 @@ class Summary:
     def moments(self) -> Moments:
         """The sums around each cell's mean score."""
         k, u = self.ruler.k[self.cells], self.ruler.unit[self.cells]
-        s = self.float_sums
-        w, wr, wr2, we, wer, wer2, wy2, positive, w2, binomial, residual = s.T
+        w, wr, wr2, we, wer, wer2, wy2, positive, w2, binomial, residual = self.float_sums
         r = np.divide(wr, w, out=np.zeros_like(w), where=w > 0)  # a weight may vanish beside one 1e300 times as large
         # In slot units first, then in units of the score.
         spread = np.maximum(wr2 - wr * r, 0)
@@ -146,26 +146,28 @@ class Summary:
 
     @cached_property
     def float_sums(self) -> Floats:
-        """The columns of FLOAT_SUMS, whatever the kind of the summary."""
+        """The rows of FLOAT_SUMS, whatever the kind of the summary."""
         if not self.exact:
             return self.sums
         k, u = self.ruler.k[self.cells], self.ruler.unit[self.cells]
-        per_label = self.sums.reshape(-1, 2, 7).astype(np.float64)
-        n = per_label[:, :, 0]
-        r1, r2, r3 = (per_label[:, :, j] + per_label[:, :, j + 1] * 2.0**-NUMERATOR_BITS for j in (1, 3, 5))
-        n0, n1 = n.T
-        total = n0 + n1
-        t1, t2, t3 = (r.sum(axis=1) for r in (r1, r2, r3))
+        unit = 1 / u  # exact: u is a power of two
+        values = self.sums.astype(np.float64)
+        n0, *zeros = values[0], *(values[j] + values[j + 1] * 2.0**-NUMERATOR_BITS for j in (1, 3, 5))
+        n1, *ones = values[7], *(values[j] + values[j + 1] * 2.0**-NUMERATOR_BITS for j in (8, 10, 12))
+        n = n0 + n1
+        r1, r2, r3 = (zero + one for zero, one in zip(zeros, ones, strict=True))
+        s = np.empty((len(FLOAT_SUMS), len(k)))
+        s[0], s[1], s[2], s[6], s[8] = n, r1, r2, n1, n
         # Σf r^j = (k·R_j + R_{j+1}) / u; the integers of j = 0 are combined before they are divided.
-        e = (n1 * u - total * k - t1) / u
-        er = r1[:, 1] - (k * t1 + t2) / u
-        er2 = r2[:, 1] - (k * t2 + t3) / u
-        f1 = (n1 * k + r1[:, 1]) / u
-        f0 = (n0 * k + r1[:, 0]) / u
-        ff0, ff1 = (n.T * k**2 + 2 * k * r1.T + r2.T) / u**2
-        binomial = (f0 + f1) - (ff0 + ff1)
-        residual = (n1 - 2 * f1 + ff1) + ff0
-        return np.column_stack([total, t1, t2, e, er, er2, n1, n1 - f1, total, binomial, residual])
+        s[3] = (n1 * u - n * k - r1) * unit
+        s[4] = ones[0] - (k * r1 + r2) * unit
+        s[5] = ones[1] - (k * r2 + r3) * unit
+        f1 = (n1 * k + ones[0]) * unit  # Σf of the rows with label 1
+        f, ff = (n * k + r1) * unit, ((n * k + 2 * r1) * k + r2) * unit**2  # Σf and Σf² of all
+        s[7] = n1 - f1
+        s[9] = f - ff
+        s[10] = n1 - 2 * f1 + ff
+        return s
 
     def as_float(self) -> Self:
         """The same rows in a float summary."""
@@ -213,14 +215,17 @@ class Summary:
 
 def _added(a: Summary, b: Summary) -> dict[str, Any]:
     """Cells, rows, sums and exponent of two summaries of one kind added."""
-    exponent = max((part.exponent for part in (a, b) if len(part.cells)), default=0)
-    cells = np.union1d(a.cells, b.cells)
+    if len(a.cells) == 0 or len(b.cells) == 0:
+        part = a if len(a.cells) else b
+        return {"cells": part.cells, "rows": part.rows, "sums": part.sums, "exponent": part.exponent}
+    exponent = max(a.exponent, b.exponent)
+    cells = a.cells if np.array_equal(a.cells, b.cells) else np.union1d(a.cells, b.cells)
     rows = np.zeros(len(cells), dtype=np.int64)
-    sums = np.zeros((len(cells), a.sums.shape[1]), dtype=a.sums.dtype)
+    sums = np.zeros((len(a.sums), len(cells)), dtype=a.sums.dtype)
     for part in (a, b):
         at = np.searchsorted(cells, part.cells)
         rows[at] += part.rows
-        sums[at] += scale_weights(part.sums, part.exponent - exponent)
+        sums[:, at] += scale_weights(part.sums, part.exponent - exponent)
     carry(sums)
     return {"cells": cells, "rows": rows, "sums": sums, "exponent": exponent}
 
@@ -230,8 +235,8 @@ def carry(sums: NDArray[Any]) -> None:
     if sums.dtype != np.int64:
         return
     for numerator, whole in _CARRY:
-        sums[:, whole] += sums[:, numerator] >> NUMERATOR_BITS
-        sums[:, numerator] &= 2**NUMERATOR_BITS - 1
+        sums[whole] += sums[numerator] >> NUMERATOR_BITS
+        sums[numerator] &= 2**NUMERATOR_BITS - 1
 
 
 def scale_weights(sums: NDArray[Any], exponent: int) -> NDArray[Any]:
@@ -239,29 +244,32 @@ def scale_weights(sums: NDArray[Any], exponent: int) -> NDArray[Any]:
     if exponent == 0:
         return sums
     power = np.where([name.startswith("w2") for name in FLOAT_SUMS], 2, 1)
-    return np.asarray(np.ldexp(sums, exponent * power))
+    return np.asarray(np.ldexp(sums, exponent * power[:, None]))
 
 
 def integer_summary(table: Ints, on: Ruler, **facts: Any) -> Summary:
-    """A summary from int64 sums per label and cell, shape (2, 4, cells): n and the three sums of floor(r^j·2^31 + ½)."""
-    count = table[0, 0] + table[1, 0]
+    """A summary from int64 sums [label, (n, R1, R2, R3), row], where R_j = Σ floor(r^j·2^31 + ½) and rows are those of
+    `Ruler.row_of_cell`."""
+    count = (table[0, 0] + table[1, 0])[on.row_of_cell]
     cells = np.flatnonzero(count)
-    columns = []
-    for label in (0, 1):
-        n, *sums = table[label][:, cells]
-        columns.append(n)
-        for s in sums:
-            columns += [s >> NUMERATOR_BITS, s & (2**NUMERATOR_BITS - 1)]
-    return Summary(ruler=on, cells=cells, sums=np.column_stack(columns), rows=count[cells], **facts)
+    sums = np.empty((2, len(INTEGER_SUMS), len(cells)), dtype=np.int64)
+    for label, j in np.ndindex(2, 4):
+        held = table[label, j, on.row_of_cell[cells]]
+        if j == 0:
+            sums[label, 0] = held
+        else:
+            sums[label, 2 * j - 1] = held >> NUMERATOR_BITS
+            sums[label, 2 * j] = held & (2**NUMERATOR_BITS - 1)
+    return Summary(ruler=on, cells=cells, sums=sums.reshape(14, len(cells)), rows=count[cells], **facts)
 
 
 def float_summary(rows: Ints, table: Floats, on: Ruler, **facts: Any) -> Summary:
-    """A summary from float64 sums per cell, shape (11, cells), and the number of rows in each."""
+    """A summary from float64 sums [column, cell], and the number of rows in each cell."""
     cells = np.flatnonzero(rows)
-    return Summary(ruler=on, cells=cells, sums=np.ascontiguousarray(table[:, cells].T), rows=rows[cells], **facts)
+    return Summary(ruler=on, cells=cells, sums=table[:, cells], rows=rows[cells], **facts)
 
 
 def empty_summary(on: Ruler | None = None) -> Summary:
     """A summary of no rows: what a reduction starts from."""
     none = np.zeros(0, dtype=np.int64)
-    return Summary(ruler=on or ruler(), cells=none, sums=np.zeros((0, 14), dtype=np.int64), rows=none)
+    return Summary(ruler=on or ruler(), cells=none, sums=np.zeros((14, 0), dtype=np.int64), rows=none)
