@@ -1,0 +1,171 @@
+"""Proper scores and their decomposition into miscalibration, discrimination and uncertainty."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from trueness.metrics._data import RowData, as_data, as_rows
+from trueness.metrics.options import check_choice
+from trueness.ruler import Floats
+
+
+def brier_score(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
+    r"""Mean squared difference between outcome and prediction.
+
+    .. math:: \frac1W \sum_i w_i\,(y_i - f_i)^2
+
+    Smaller is better; 0 needs certainty. It mixes calibration with sharpness, so a low value does not show calibration:
+    see `decompose`.
+
+    Parameters
+    ----------
+    y_true : array-like or Summary
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays.
+    y_prob : array-like
+        Predicted probabilities.
+    sample_weight : array-like, optional
+        Weights ≥ 0.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    G. W. Brier (1950). Verification of forecasts expressed in terms of probability. Monthly Weather Review 78.
+
+    Examples
+    --------
+    >>> round(brier_score([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9]), 12)
+    0.085
+    """
+    data = as_data(y_true, y_prob, sample_weight)
+    if isinstance(data, RowData) and data.small:
+        rows = data.arrays
+        return _mean((rows.y - rows.f) ** 2, rows.w)
+    summary = data.summary() if isinstance(data, RowData) else data
+    return float(summary.moments.brier / summary.moments.weight.sum())
+
+
+def log_loss(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
+    r"""Mean negative logarithm of the probability given to what happened.
+
+    .. math:: -\frac1W \sum_i w_i\,[\,y_i \ln f_i + (1 - y_i) \ln(1 - f_i)\,], \qquad 0 \ln 0 = 0
+
+    Smaller is better. A prediction of 0 or 1 that is contradicted costs infinity: nothing is clipped. Needs rows.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Outcomes in {0, 1} or soft labels in [0, 1].
+    y_prob : array-like
+        Predicted probabilities.
+    sample_weight : array-like, optional
+        Weights ≥ 0.
+
+    Returns
+    -------
+    float
+
+    References
+    ----------
+    I. J. Good (1952). Rational decisions. Journal of the Royal Statistical Society B 14.
+
+    Examples
+    --------
+    >>> round(log_loss([0, 1], [0.25, 0.75]), 6)
+    0.287682
+    >>> log_loss([1, 1], [0.0, 0.9])
+    inf
+    """
+    rows = as_rows(y_true, y_prob, sample_weight, what="log_loss").arrays
+    return _mean(_log_scores(rows.y, rows.f), rows.w)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decomposition:
+    """A mean score split: score = miscalibration − discrimination + uncertainty."""
+
+    kind: str
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.kind} score {self.score:.4g} = miscalibration {self.miscalibration:.4g} "
+            f"- discrimination {self.discrimination:.4g} + uncertainty {self.uncertainty:.4g}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary."""
+        return asdict(self)
+
+
+def decompose(
+    y_true: Any, y_prob: Any = None, *, score: Literal["brier", "log"] = "brier", sample_weight: Any = None
+) -> Decomposition:
+    r"""Split a score into miscalibration, discrimination and uncertainty (CORP).
+
+    .. math:: S(f) = \underbrace{S(f) - S(\hat y)}_{\text{miscalibration}}
+              - \underbrace{(S(\bar y) - S(\hat y))}_{\text{discrimination}} + \underbrace{S(\bar y)}_{\text{uncertainty}}
+
+    with :math:`\hat y` the isotonic regression of the outcomes on the scores and :math:`\bar y` their mean. No bins to
+    choose. Miscalibration is never negative; on few rows the isotonic fit follows the noise and it is too large. Needs
+    rows.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Outcomes in {0, 1} or soft labels in [0, 1].
+    y_prob : array-like
+        Predicted probabilities.
+    score : {"brier", "log"}
+        Which score to split. The logarithmic score is infinite where 0 or 1 is contradicted.
+    sample_weight : array-like, optional
+        Weights ≥ 0.
+
+    Returns
+    -------
+    Decomposition
+
+    References
+    ----------
+    T. Dimitriadis, T. Gneiting, A. I. Jordan (2021). Stable reliability diagrams for probabilistic classifiers. PNAS 118.
+
+    Examples
+    --------
+    >>> decompose([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8])
+    brier score 0.2 = miscalibration 0.075 - discrimination 0.125 + uncertainty 0.25
+    """
+    check_choice("score", score, ("brier", "log"))
+    rows = as_rows(y_true, y_prob, sample_weight, what="decompose").arrays
+    single = _log_scores if score == "log" else lambda y, f: (y - f) ** 2
+    fitted = _isotonic(rows.y, rows.f, rows.w)
+    base = np.full(len(rows.y), _mean(rows.y, rows.w))
+    own, best, flat = (_mean(single(rows.y, f), rows.w) for f in (rows.f, fitted, base))
+    return Decomposition(kind=score, score=own, miscalibration=own - best, discrimination=flat - best, uncertainty=flat)
+
+
+def _mean(values: Any, w: Floats | None) -> float:
+    return float(values.mean() if w is None else (w * values).sum() / w.sum())
+
+
+def _log_scores(y: Any, f: Floats) -> Floats:
+    from scipy.special import xlog1py, xlogy
+
+    return np.asarray(-(xlogy(y, f) + xlog1py(1 - y, -f)))
+
+
+def _isotonic(y: Any, f: Floats, w: Floats | None) -> Floats:
+    """The non-decreasing function of the score closest to the outcomes; equal scores are pooled."""
+    from scipy.optimize import isotonic_regression
+
+    _, at = np.unique(f, return_inverse=True)
+    weight = np.bincount(at, w)
+    mean = np.bincount(at, y if w is None else w * y) / weight
+    # Rounding can leave [0, 1] by a unit in the last place.
+    fitted: Floats = np.clip(isotonic_regression(mean, weights=weight).x, 0.0, 1.0)
+    return fitted[at]
