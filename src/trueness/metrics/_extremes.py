@@ -1,0 +1,198 @@
+"""Extremes of the cumulative differences C, exact without sorting every row.
+
+C at the edges of the ruler's cells comes from the summary. Inside a cell C stays within [start − neg, start + pos], so
+only cells whose bound passes the best edge value can hold an extreme; just their rows are sorted. Where those are too many
+(ties, rare events) their cells are cut finer once, and parts that hold a single score need no sorting.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness.metrics._data import RowData, collapse, lone_scores, refine_cells, rows_in_cells
+from trueness.ruler import Floats, Ints
+from trueness.summary import Summary
+
+_SLACK = 1e-13  # rounding of the cells' sums
+TIE = 1e-15  # values of C closer than this are the same but for rounding
+_CROWDED = 1 << 18  # candidate rows that are always few enough to sort
+_PARTS = 64  # parts of a cell that is cut
+_TABLE = 1 << 20  # parts in all
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A value of C: all rows with scores up to `score`, which hold the share `weight` of the total."""
+
+    value: float
+    score: float
+    weight: float
+
+
+ORIGIN = Point(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Extremes:
+    """The highest and lowest point of C, C_0 = 0 included; the first in score order on ties."""
+
+    highest: Point = ORIGIN
+    lowest: Point = ORIGIN
+
+    @property
+    def mad(self) -> float:
+        """max |C|."""
+        return max(self.highest.value, -self.lowest.value)
+
+    @property
+    def range(self) -> float:
+        """max C − min C."""
+        return self.highest.value - self.lowest.value
+
+    def over(self, c: Floats, score: Floats, weight: Floats) -> "Extremes":
+        """Extremes of these and of further points, given in score order."""
+        if len(c) == 0:
+            return self
+        i = int(np.argmax(c >= c.max() - TIE))
+        j = int(np.argmax(c <= c.min() + TIE))
+        return Extremes(
+            highest=_better(self.highest, Point(float(c[i]), float(score[i]), float(weight[i])), 1.0),
+            lowest=_better(self.lowest, Point(float(c[j]), float(score[j]), float(weight[j])), -1.0),
+        )
+
+
+def _better(old: Point, new: Point, sign: float) -> Point:
+    gain = sign * (new.value - old.value)
+    if abs(gain) > TIE:
+        return new if gain > 0 else old
+    return new if new.weight < old.weight else old
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """Neighbouring ranges of scores: what C is where each begins, and how it can move inside. Shares of the total."""
+
+    start: Floats  # C before the range
+    before: Floats  # weight before the range
+    e: Floats
+    positive: Floats
+    weight: Floats
+
+    @property
+    def end(self) -> Floats:
+        return self.start + self.e
+
+    @property
+    def reach(self) -> tuple[Floats, Floats]:
+        """Highest and lowest value that C can take inside."""
+        return self.start + self.positive, self.start + np.minimum(self.e - self.positive, 0)
+
+    def pick(self, which: NDArray[Any]) -> "_Spans":
+        return _Spans(*(getattr(self, name)[which] for name in ("start", "before", "e", "positive", "weight")))
+
+    def may_hold(self, found: Extremes) -> NDArray[np.bool_]:
+        """Ranges whose inside may pass the extremes found so far."""
+        high, low = self.reach
+        return (high > found.highest.value - _SLACK) | (low < found.lowest.value + _SLACK)
+
+
+def _cells(summary: Summary) -> _Spans:
+    m = summary.moments
+    total = float(m.weight.sum())
+    e, weight = m.e / total, m.weight / total
+    return _Spans(np.cumsum(e) - e, np.cumsum(weight) - weight, e, m.e_positive / total, weight)
+
+
+def from_cells(summary: Summary) -> tuple[Extremes, Extremes]:
+    """Extremes of C at the edges of the summary's cells, and of what C can reach inside them."""
+    cells = _cells(summary)
+    edges = Extremes().over(cells.end, summary.ruler.edges[summary.cells + 1], cells.before + cells.weight)
+    high, low = cells.reach
+    bounds = Extremes(
+        highest=replace(ORIGIN, value=max(edges.highest.value, float(high.max()))),
+        lowest=replace(ORIGIN, value=min(edges.lowest.value, float(low.min()))),
+    )
+    return edges, bounds
+
+
+def from_rows(data: RowData) -> Extremes:
+    """Extremes of C over all rows."""
+    if data.small:
+        whole = _Spans(*np.zeros((5, 1)))
+        return _sorted(Extremes(), data, slice(None), lambda f: np.zeros(len(f), dtype=np.int64), whole)
+    summary = data.summary()
+    cells = _cells(summary)
+    wanted = cells.may_hold(Extremes().over(cells.end, cells.end, cells.before + cells.weight))
+    found = Extremes()
+    if _crowded(summary, wanted):
+        # Ties crowd cells: where all rows of a cell have one score, C has no value inside it.
+        flags = np.zeros(summary.ruler.cells, dtype=bool)
+        flags[summary.cells[wanted]] = True
+        score = lone_scores(data.arrays.f, summary.ruler, flags)[summary.cells]
+        alone = ~np.isnan(score)
+        found = found.over(cells.end[alone], score[alone], (cells.before + cells.weight)[alone])
+        wanted &= ~alone
+    if not wanted.any():
+        return found
+    numbers = np.full(summary.ruler.cells, -1, dtype=np.int64)
+    numbers[summary.cells[wanted]] = np.arange(int(wanted.sum()))
+    if _crowded(summary, wanted):
+        return _refined(found, data, summary, numbers, cells.pick(wanted))
+    taken = rows_in_cells(data.arrays.f, summary.ruler, numbers >= 0)
+    return _sorted(found, data, taken, lambda f: numbers[summary.ruler.locate(f).cell], cells.pick(wanted))
+
+
+def _crowded(summary: Summary, wanted: NDArray[np.bool_]) -> bool:
+    """Whether sorting the rows of the wanted cells would cost more than another pass over all rows."""
+    return int(summary.rows[wanted].sum()) > max(_CROWDED, summary.n // 6)
+
+
+def _refined(found: Extremes, data: RowData, summary: Summary, numbers: Ints, cells: _Spans) -> Extremes:
+    """Extremes from cells cut finer; only parts that may hold one and have more than one score are sorted."""
+    rows, total = data.arrays, data.total_weight
+    parts = max(1, min(_PARTS, _TABLE // len(cells.e)))
+    table = refine_cells(rows.f, rows.y, rows.w, summary.ruler, numbers, parts, soft=rows.soft)
+    held = np.flatnonzero(table[:, 0] > 0)
+    cell = held // parts
+    weight, e, positive = table[held, :3].T / total
+    least, most = table[held, 3:].T
+    first = np.searchsorted(cell, cell, side="left")  # of the parts of the same cell
+    run, mass = np.cumsum(e) - e, np.cumsum(weight) - weight
+    spans = _Spans(
+        cells.start[cell] + (run - run[first]),
+        cells.before[cell] + (mass - mass[first]),
+        e,
+        positive,
+        weight,
+    )
+    found = found.over(spans.end, most, spans.before + spans.weight)
+    wanted = spans.may_hold(found) & (least < most)
+    if not wanted.any():
+        return found
+    number_of_part = np.full(len(cells.e) * parts, -1, dtype=np.int64)
+    number_of_part[held[wanted]] = np.arange(int(wanted.sum()))
+    some = np.zeros(len(cells.e), dtype=bool)
+    some[cell[wanted]] = True
+    taken = rows_in_cells(rows.f, summary.ruler, (numbers >= 0) & some[np.maximum(numbers, 0)])
+
+    def number(f: Floats) -> Ints:
+        located = summary.ruler.locate(f)
+        part = np.minimum((located.r * parts).astype(np.int64), parts - 1)
+        return number_of_part[numbers[located.cell] * parts + part]
+
+    return _sorted(found, data, taken[number(rows.f[taken]) >= 0], number, spans.pick(wanted))
+
+
+def _sorted(found: Extremes, data: RowData, taken: Ints | slice, numbers: Callable[[Floats], Ints], spans: _Spans) -> Extremes:
+    """Extremes of those found and of C at the rows taken; `numbers` tells the range that holds a score."""
+    rows, total = data.arrays, data.total_weight
+    runs = collapse(rows.f[taken], rows.y[taken], None if rows.w is None else rows.w[taken], soft=rows.soft)
+    at = numbers(runs.f)
+    e, weight = np.cumsum(runs.e) / total, np.cumsum(runs.weight) / total
+    first = np.searchsorted(at, at, side="left") - 1  # the last run before this range; −1 for none
+    c = spans.start[at] + (e - np.append(e, 0.0)[first])
+    share = spans.before[at] + (weight - np.append(weight, 0.0)[first])
+    return found.over(c, runs.f, share)
