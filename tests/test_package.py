@@ -1,0 +1,50 @@
+"""What a user gets from ``import trueness``: few imports, the public names, one version."""
+
+import importlib.metadata
+import importlib.resources
+import inspect
+import subprocess
+import sys
+
+import pytest
+
+import trueness
+
+HEAVY = {
+    "scipy", "narwhals", "pandas", "polars", "pyarrow", "matplotlib", "duckdb", "torch", "pyspark", "dask", "numba",
+    "click", "rich", "sklearn",
+}  # fmt: skip
+
+
+def test_import_loads_nothing_heavy():
+    code = "import sys, trueness; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert HEAVY & set(done.stdout.split()) == set()
+
+
+def test_all_is_sorted_and_complete():
+    assert trueness.__all__ == sorted(trueness.__all__)
+    public = {name for name, value in vars(trueness).items() if name[0] != "_" and not inspect.ismodule(value)}
+    assert public == set(trueness.__all__)
+
+
+@pytest.mark.parametrize("name", trueness.__all__)
+def test_every_public_name_is_documented(name):
+    thing = getattr(trueness, name)
+    assert inspect.getdoc(thing)
+    assert thing.__module__.startswith("trueness.")
+
+
+def test_every_metric_of_the_registry_is_public():
+    from trueness.metrics.registry import METRICS
+
+    assert set(METRICS) <= set(trueness.__all__)
+    assert all(getattr(trueness, name) is metric.function for name, metric in METRICS.items())
+
+
+def test_version_is_that_of_the_distribution():
+    assert trueness.__version__ == importlib.metadata.version("trueness")
+
+
+def test_types_are_published():
+    assert importlib.resources.files("trueness").joinpath("py.typed").is_file()
