@@ -1,0 +1,191 @@
+"""``python -m benchmarks``: one table of ratios measured in one run, and the speed targets beside it."""
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from benchmarks import costs, ours, peers
+from benchmarks.data import DESCRIPTIONS, MONTE_CARLO_ROWS, make, power, sizes
+from benchmarks.item import INSTALL, Item
+from benchmarks.table import HEAD, RIGHT, Row, best_times, duration, render, render_targets, rows_of
+from benchmarks.targets import RATIOS, Line, import_line, memory_line
+from benchmarks.timing import SLOW, Plan, clock, measure
+from trueness.engines import arrays
+
+FAMILIES = ("summarize", "binned_ece", "smooth_ece", "ecce_r", "logit_smoothed_ece", "memory", "import")
+PACKAGES = ("numpy", "scipy", "numba", "relplot", "torch", "torchmetrics", "netcal", "scikit-learn")
+
+HOW = (
+    "best: shortest of several runs, after a first that is not counted.  × read: best over the shortest read of these rows.\n"
+    "median: median run over the median of the reads just before its runs.  × ours: best over that of the reference line.\n"
+    "Items take turns, with a read before each run. What takes over {slow:g} s is run once; over {cap:g} s it is stopped.\n"
+    "Below {pays} rows the compiled kernels are not used, and both lines of trueness time the same code."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What to run."""
+
+    sizes: tuple[int, ...]
+    monte_carlo_rows: int
+    quick: bool
+    only: frozenset[str]
+    seed: int
+    plan: Plan
+
+
+def parse(words: list[str] | None) -> tuple[Settings, Path | None]:
+    """Settings from the command line, and where the JSON goes."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--sizes", type=sizes, help="row counts, 1e4,1e6,1e7 unless told")
+    parser.add_argument("--quick", action="store_true", help="1e4 and 1e5 rows and few repeats: seconds, for a look")
+    names = ", ".join(FAMILIES)
+    parser.add_argument("--only", action="append", choices=FAMILIES, metavar="NAME", help=f"one of {names}; repeatable")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="write everything measured there as well")
+    parser.add_argument("--seed", type=int, default=0, help="of the rows")
+    parser.add_argument("--cap", type=float, default=120.0, help="seconds after which one run is stopped")
+    given = parser.parse_args(words)
+    if given.cap <= 0 or given.seed < 0:
+        parser.error("--cap must be positive and --seed not negative")
+    plan = Plan(budget=0.1, least=2, most=10, cap=given.cap) if given.quick else Plan(cap=given.cap)
+    settings = Settings(
+        sizes=given.sizes or (sizes("1e4,1e5") if given.quick else sizes("1e4,1e6,1e7")),
+        monte_carlo_rows=MONTE_CARLO_ROWS // 50 if given.quick else MONTE_CARLO_ROWS,
+        quick=given.quick,
+        only=frozenset(given.only or FAMILIES),
+        seed=given.seed,
+        plan=plan,
+    )
+    return settings, given.json
+
+
+def jobs(settings: Settings) -> Iterator[tuple[str, int, list[Item]]]:
+    """Which items run on which rows."""
+    summaries = [*ours.summaries(), *peers.brier()]
+    ecce = [*ours.ecce_r(), *peers.ecce_r()]
+    smooth = [*ours.smooth_ece(), *peers.smooth_ece()]
+    binned = [*ours.binned_ece(), *peers.binned_ece()]
+    cases = {
+        "uniform": [*summaries, *ours.float_summaries(), *peers.float_brier(), *binned, *smooth, *ecce],
+        "rounded": [*summaries, *ecce],
+        "rare": [*summaries, *ours.smooth_ece(), *ecce],  # relplot stops at σ = 1/1024, above the value of rare events
+        "miscalibrated": [*binned, *smooth, *ecce],
+    }
+    for n in settings.sizes:
+        yield from ((case, n, items) for case, items in cases.items())
+    yield "uniform", settings.monte_carlo_rows, [*ours.logit_smoothed_ece(), *peers.logit_smoothed_ece()]
+
+
+def tell(text: str) -> None:
+    """Progress, on stderr."""
+    print(f"… {text}", file=sys.stderr, flush=True)
+
+
+def run(settings: Settings) -> tuple[list[Row], list[Line], list[str]]:
+    """Everything measured: the table, the targets, and remarks."""
+    remarks = _compile_remarks(settings)
+    rows: list[Row] = []
+    for case, n, items in jobs(settings):
+        chosen = [item for item in items if item.family in settings.only]
+        if chosen:
+            data = make(case, n, settings.seed)
+            rows += rows_of(measure(chosen, data, settings.plan, tell), data)
+    measured = best_times(rows)
+    ran = (*settings.sizes, settings.monte_carlo_rows)
+    lines = [target.line(measured, ran) for target in RATIOS]
+    if "memory" in settings.only:
+        tell("memory of summarize")
+        lines.append(memory_line(costs.extra_memory(make("uniform", settings.sizes[-1], settings.seed)), settings.sizes[-1]))
+    if "import" in settings.only:
+        tell("import in fresh processes")
+        lines.append(import_line(costs.import_seconds(3 if settings.quick else 11)))
+    return rows, [line for line in lines if line.family in settings.only], remarks
+
+
+def _compile_remarks(settings: Settings) -> list[str]:
+    """Load the kernels before anything is timed, and say what that and their compilation cost."""
+    try:
+        seconds, _ = clock(lambda _: ours.load_numba(), make("uniform", 1000, 0))
+    except ImportError:
+        return [f"numba: not installed ({INSTALL})"]
+    remarks = [f"numba: loaded in {duration(seconds)}; compiled kernels are cached on disk and not in the times above"]
+    if not settings.quick:
+        tell("compilation of the kernels, in a fresh process with an empty cache")
+        load, build = costs.compile_seconds()
+        remarks.append(f"numba: with an empty cache, loading takes {duration(load)}, compiling every kernel {duration(build)}")
+    return remarks
+
+
+def machine() -> dict[str, Any]:
+    """Where this ran, and how busy it was."""
+
+    def installed(package: str) -> str | None:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return None
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    load = os.getloadavg() if hasattr(os, "getloadavg") else None
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": cores,
+        "load": load,
+        "trueness": version("trueness"),
+        "packages": {package: installed(package) for package in PACKAGES},
+    }
+
+
+def report(rows: list[Row], lines: list[Line], remarks: list[str], settings: Settings, began: dict[str, Any]) -> str:
+    """All of it, for people."""
+    found = ", ".join(f"{name} {number or 'absent'}" for name, number in began["packages"].items())
+    load = "" if began["load"] is None else f", load {began['load'][0]:.2f} when begun"
+    parts = [
+        f"trueness {began['trueness']}, Python {began['python']}, {began['system']}, {began['cores']} cores{load}\n{found}",
+    ]
+    if rows:
+        cases = "\n".join(f"{case}: {DESCRIPTIONS[case]}" for case in dict.fromkeys(row.case for row in rows))
+        parts += [render(HEAD, [row.cells() for row in rows], RIGHT), _how(settings), cases]
+    if lines:
+        parts.append(render_targets(lines))
+    wrong = [row for row in rows if row.agrees is False]
+    told = [f"VALUES DISAGREE: {row.measure} by {row.by}, {row.case}, {power(row.rows)} rows" for row in wrong]
+    return "\n\n".join([*parts, "\n".join([*remarks, *told])])
+
+
+def _how(settings: Settings) -> str:
+    return HOW.format(slow=SLOW, cap=settings.plan.cap, pays=arrays.PAYS_ONCE_LOADED)
+
+
+def main(words: list[str] | None = None) -> int:
+    """Exit code 0, or 1 when values that should agree do not; a time never decides."""
+    settings, path = parse(words)
+    began, start = machine(), time.perf_counter()
+    rows, lines, remarks = run(settings)
+    remarks.append(f"seed {settings.seed}, {duration(time.perf_counter() - start)} in all")
+    print(report(rows, lines, remarks, settings, began))
+    if path is not None:
+        facts = {
+            "machine": began,
+            "sizes": settings.sizes,
+            "seed": settings.seed,
+            "rows": [row.to_dict() for row in rows],
+            "targets": [line.to_dict() for line in lines],
+            "remarks": remarks,
+        }
+        path.write_text(json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    return 1 if any(row.agrees is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

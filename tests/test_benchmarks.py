@@ -1,0 +1,109 @@
+"""``python -m benchmarks`` runs, says what it must, and its values agree; a time never decides a test."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+PEERS = {"relplot": ("relplot",), "torchmetrics": ("torchmetrics",), "netcal": ("netcal",), "scikit-learn": ("sklearn",)}
+ABSENT = "not installed (pip install 'trueness[bench]')"
+
+
+def run(*words: str, before: str = "") -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own; `before` is Python that runs first."""
+    code = f"import sys\n{before}\nfrom benchmarks.__main__ import main\nsys.exit(main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, *words] if before else [sys.executable, "-m", "benchmarks", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    path = tmp_path_factory.mktemp("benchmarks") / "quick.json"
+    done = run("--quick", "--json", str(path))
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout, json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_one_table_with_every_measure_with_and_without_numba(quick):
+    page, facts = quick
+    lines = {(row["rows"], row["case"], row["measure"], row["by"]) for row in facts["rows"]}
+    for n in (10**4, 10**5):
+        for case in ("uniform", "rounded", "rare", "miscalibrated"):
+            assert {(n, case, "read", "NumPy"), (n, case, "ecce_r", "argsort + cumsum")} <= lines
+        for measure in ("summarize", "summarize, weighted", "summarize, soft", "binned_ece", "smooth_ece", "ecce_r"):
+            assert {(n, "uniform", measure, by) for by in ("trueness", "trueness + numba")} <= lines
+        assert {(n, "uniform", "binned_ece", by) for by in ("torchmetrics", "netcal", "scikit-learn")} <= lines
+        assert (n, "uniform", "smooth_ece", "relplot") in lines
+    assert (1000, "uniform", "logit_smoothed_ece", "Monte Carlo, NumPy") in lines
+    assert page.count("\n rows  scores") + page.count("\nrows  scores") == 1
+    assert len(page.splitlines()) > len(facts["rows"]) + len(facts["targets"])
+
+
+def test_every_line_has_figures_or_says_why_not(quick):
+    page, facts = quick
+    for row in facts["rows"]:
+        if row["seconds"] is None:
+            assert row["note"] == ABSENT
+            assert row["by"] in (*PEERS, "trueness + numba", "Monte Carlo, torch", "Monte Carlo, torch float32")
+            assert ABSENT in page
+        else:
+            assert row["seconds"] > 0
+            assert row["ratio"] == pytest.approx(row["seconds"] / row["read"])
+            assert row["value"] is not None
+            assert row["runs"] >= 1
+
+
+def test_values_agree(quick):
+    _, facts = quick
+    compared = [row for row in facts["rows"] if row["agrees"] is not None]
+    assert all(row["agrees"] for row in compared)
+    # Without one peer: NumPy's Brier score, argsort + cumsum and the Monte Carlo estimator are always there.
+    assert {row["measure"] for row in compared} >= {"summarize", "summarize, weighted", "ecce_r", "logit_smoothed_ece"}
+
+
+def test_every_target_is_listed_with_figure_or_reason(quick):
+    page, facts = quick
+    targets = {line["work"]: line for line in facts["targets"]}
+    assert len(targets) == 16
+    for work, line in targets.items():
+        assert work in page
+        assert line["target"] in page
+        assert (line["measured"] is None) == (line["met"] is None)
+        assert line["measured"] is not None or line["why"]
+    assert targets["extra memory of summarize, 1e5 rows"]["measured"] > 0
+    assert targets["import trueness, beyond import numpy"]["measured"] is not None
+
+
+def test_what_is_not_installed_is_listed(tmp_path):
+    path = tmp_path / "found.json"
+    gone = "".join(f"sys.modules[{name!r}] = None\n" for names in PEERS.values() for name in (*names, "torch", "numba"))
+    words = ("--quick", "--sizes", "2000", "--only", "binned_ece", "--only", "smooth_ece", "--json", str(path))
+    done = run(*words, before=gone)
+    assert done.returncode == 0, done.stderr + done.stdout
+    notes = {row["by"]: row["note"] for row in json.loads(path.read_text(encoding="utf-8"))["rows"] if row["case"] == "uniform"}
+    assert {by for by, note in notes.items() if note == ABSENT} == {*PEERS, "trueness + numba"}
+    assert notes["trueness"] == "reference"
+    assert f"numba: {ABSENT}" in done.stdout
+
+
+def test_a_fast_wrong_answer_shows():
+    wrong = "from benchmarks import peers\npeers._sorted_ecce_r = lambda d: 0.5\n"
+    done = run("--quick", "--sizes", "2000", "--only", "ecce_r", before=wrong)
+    assert done.returncode == 1
+    assert "VALUES DISAGREE: ecce_r by argsort + cumsum, uniform, 2e3 rows" in done.stdout
+
+
+def test_a_run_over_the_cap_is_stopped_and_said():
+    slow = "import time\nfrom benchmarks import peers\npeers._sorted_ecce_r = lambda d: time.sleep(60)\n"
+    done = run("--quick", "--sizes", "2000", "--only", "ecce_r", "--cap", "1", before=slow)
+    assert done.returncode == 0, done.stderr + done.stdout
+    assert "stopped: over the cap of 1 s" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("--only", "nothing"), ("--sizes", "1e2"), ("--sizes", "1.5e3,x"), ("--cap", "0")])
+def test_bad_options_are_refused(words):
+    done = run(*words)
+    assert done.returncode == 2
+    assert words[0] in done.stderr
