@@ -285,11 +285,10 @@ def test_lone_scores(engine, monkeypatch, name, threads):
     rng = np.random.default_rng(9)
     f = np.concatenate([rng.random(300).round(2), rng.random(300), [0.3, 0.1 + 0.2, 0.0, -0.0, 1.0]])
     cell = ruler().locate(f).cell
-    wanted = rng.random(ruler().cells) < 0.7
-    lone = grid.lone_scores(f, ruler(), wanted)
+    lone = grid.lone_scores(f, ruler())
     for c in np.unique(cell):
         scores = np.unique(f[cell == c])
-        assert np.array_equal(lone[c], scores[0] if wanted[c] and len(scores) == 1 else np.nan, equal_nan=True)
+        assert np.array_equal(lone[c], scores[0] if len(scores) == 1 else np.nan, equal_nan=True)
     assert np.isnan(np.delete(lone, np.unique(cell))).all()
 
 

@@ -177,6 +177,8 @@ def _is_torch(values: Any) -> bool:
 
 def blocks(table: Table, from_logits: bool) -> Iterator[tuple[slice, Floats, Floats]]:
     """Rows by the block: which, what ranks their classes, and the probabilities; faults are raised after the last."""
+    if not isinstance(from_logits, bool | np.bool_):
+        raise InputError(f"from_logits: {from_logits!r} is not True or False.")
     checks = _Checks(table)
     step = max(1, _BLOCK // table.width)
     for start in range(0, table.length, step):
@@ -326,7 +328,10 @@ def _encode(labels: Column, table: Table) -> Codes:
         values, inverse = np.unique(labels.chunk(0, labels.length), return_inverse=True)
         return np.array([code(value) for value in values.tolist()], dtype=np.intp)[inverse]
     rows = labels.labels(0, labels.length)
-    codes = {label: code(label) for label in set(rows)}
+    try:
+        codes = {label: code(label) for label in set(rows)}
+    except TypeError as error:
+        raise InputError(f"y_true: some labels cannot be compared with the classes ({error}). Pass plain values.") from error
     return np.fromiter((codes[label] for label in rows), np.intp, len(rows))
 
 

@@ -34,9 +34,8 @@ def encode(summary: Summary) -> bytes:
     text = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
     arrays = {"cells": summary.cells, "rows": summary.rows, "sums": summary.sums}
     buffer = io.BytesIO()
-    np.savez_compressed(
-        buffer, allow_pickle=False, header=text, **{k: a.astype(a.dtype.newbyteorder("<")) for k, a in arrays.items()}
-    )
+    little = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in arrays.items()}
+    np.savez_compressed(buffer, header=text, cells=little["cells"], rows=little["rows"], sums=little["sums"])
     with zipfile.ZipFile(buffer, "a") as archive:
         archive.comment = b"0" * _DIGEST
     body = buffer.getvalue()[:-_DIGEST]

@@ -47,17 +47,6 @@ def uniform_edges(bins: int) -> Floats:
     return np.arange(bins + 1) / bins
 
 
-def uniform_index(bins: int, scores: Floats) -> Ints:
-    """Index of the equal-width bin [k/m, (k+1)/m) that holds each score, the last one closed.
-
-    floor(f·m) alone is wrong where f·m rounds across a whole number: 0.29·100 floors to 28.
-    """
-    k = np.floor(scores * bins)
-    k -= scores < k / bins
-    k += scores >= (k + 1) / bins
-    return np.minimum(k, bins - 1).astype(np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class Located:
     """Scores on the ruler: the cell, and the position within the dyadic slot that holds the cell."""
@@ -127,27 +116,27 @@ class Ruler:
     def locate(self, scores: Floats) -> Located:
         """Cell of each score in [0, 1], and its position r within the dyadic slot."""
         slot, r = _slot(scores)
+        at, passed = self._passed(slot, scores)
         cell = slot + self.extra_before[slot]
-        in_cut = np.flatnonzero(self.cut[slot])
-        if len(in_cut):
-            # The edges at most f, less those below the slot, are the edges within it that f has passed.
-            passed = np.searchsorted(self.extra, scores[in_cut], side="right")
-            cell[in_cut] += passed - self.extra_before[slot[in_cut]]
+        cell[at] += passed
         return Located(cell, r)
+
+    def rows(self, scores: Floats) -> Located:
+        """The same with `row_of_cell` in place of the cell: what an accumulator that orders its cells so is indexed by."""
+        slot, r = _slot(scores)
+        at, passed = self._passed(slot, scores)
+        beyond = at[passed > 0]
+        slot[beyond] = SLOTS + self.extra_before[slot[beyond]] + passed[passed > 0] - 1
+        return Located(slot, r)
 
     def slots(self, scores: Floats) -> Ints:
         """Dyadic slot of each score."""
         return _slot(scores)[0]
 
-    def rows(self, scores: Floats) -> Located:
-        """The same with `row_of_cell` in place of the cell: what an accumulator that orders its cells so is indexed by."""
-        slot, r = _slot(scores)
-        in_cut = np.flatnonzero(self.cut[slot])
-        if len(in_cut):
-            passed = np.searchsorted(self.extra, scores[in_cut], side="right")
-            beyond = passed > self.extra_before[slot[in_cut]]
-            slot[in_cut[beyond]] = SLOTS + passed[beyond] - 1
-        return Located(slot, r)
+    def _passed(self, slot: Ints, scores: Floats) -> tuple[Ints, Ints]:
+        """Positions of the scores whose slot extra edges cut, and how many of these edges each is at or above."""
+        at = np.flatnonzero(self.cut[slot])
+        return at, np.searchsorted(self.extra, scores[at], side="right") - self.extra_before[slot[at]]
 
     def has(self, bins: int) -> bool:
         """Whether `bins` equal-width bins are unions of cells."""

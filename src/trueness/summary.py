@@ -107,6 +107,8 @@ class Summary:
         notes += [f"{count} rows not used: {reason}" for reason, count in self.rejected.items()]
         if self.n < FEW_ROWS:
             notes.append(f"too few rows: {self.n}")
+        if self.n == 0:
+            return tuple(notes)
         ones, weight = (self.float_sums[FLOAT_SUMS.index(name)] for name in ("wy2", "w"))
         if not ones.any():
             notes.append("only one class: no outcome is 1")
@@ -127,9 +129,10 @@ class Summary:
         e1 = wer - we * r
         e2 = wer2 - 2 * r * wer + we * r * r
         mean = (k + r) / u
-        # Σw(y−f)² = Σwy² − Σwf² − 2Σwf(y−f)
-        square = w * mean * mean + spread / u**2
-        brier = float((wy2 - square - 2 * (we * mean + e1 / u)).sum())
+        if np.array_equal(w, w2):  # weights of one: Σw²(y−f)² is at hand
+            brier = float(residual.sum())
+        else:  # Σw(y−f)² = Σwy² − Σwf² − 2Σwf(y−f)
+            brier = float((wy2 - w * mean * mean - spread / u**2 - 2 * (we * mean + e1 / u)).sum())
         return Moments(
             weight=w,
             mean=mean,

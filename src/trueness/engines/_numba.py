@@ -191,7 +191,7 @@ def _spread(x, mass, table):  # type: ignore[no-untyped-def]
     orders = table.shape[1]
     for i in range(x.size):
         t = x[i] * cells
-        k = min(np.int64(t), cells - 1)
+        k = max(min(np.int64(t), cells - 1), 0)
         d = t - k - 0.5
         m = mass[i]
         for p in range(orders):

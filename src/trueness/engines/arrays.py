@@ -143,9 +143,9 @@ def _reduce_segment(rows: Rows, on: Ruler, exponent: int, start: int, stop: int)
             return _compiled_hard(rows, on, compiled, start, stop)
         except SoftLabelMet:
             pass  # a soft label may come late; integers cannot hold it, so the rows are summed again in float64
-    if compiled is None:
+    if compiled is None or exponent:  # the kernel would take a weight that scaling makes vanish for a weight of zero
         return _plain(rows, lambda: FloatSums(on, exponent), _PLAIN_FLOAT_THREADS, start, stop)
-    return _compiled_float(rows, on, compiled, exponent, start, stop)
+    return _compiled_float(rows, on, compiled, start, stop)
 
 
 class _Rejects:
@@ -233,23 +233,22 @@ def _kernel_labels(y: Array) -> Array:
     return np.ascontiguousarray(y, dtype=np.uint8 if y.dtype == np.uint8 else np.float64)
 
 
-def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, exponent: int, start: int, stop: int) -> Summary:
+def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop: int) -> Summary:
     def work(first: int, last: int) -> tuple[Floats, _Rejects, FloatSums | None, int, bool]:
         block, total, lost = (np.zeros((on.cells, 12)) for _ in range(3))
         odd_rows, rejects, zero_weight, any_soft = None, _Rejects(), 0, False
         for a in range(first, last, _PIECE):
             f, y, w = _columns(rows, a, min(a + _PIECE, last))
             f, y = np.ascontiguousarray(f, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
-            scaled = np.zeros(0) if w is None else np.ascontiguousarray(w, dtype=np.float64)
-            scaled = np.ldexp(scaled, -exponent) if exponent else scaled
-            odd, zero, soft = compiled.soft()(f, y, scaled, on.cut, on.extra_before, on.extra, block, total, lost)
+            weight = np.zeros(0) if w is None else np.ascontiguousarray(w, dtype=np.float64)
+            odd, zero, soft = compiled.soft()(f, y, weight, on.cut, on.extra_before, on.extra, block, total, lost)
             zero_weight += zero
             any_soft = any_soft or soft > 0
             if odd:
                 away = ~((f >= 0) & (f <= 1) & (y >= 0) & (y <= 1))
                 if w is not None:
                     away |= ~((w >= 0) & (w < np.inf))
-                odd_rows = odd_rows or FloatSums(on, exponent)
+                odd_rows = odd_rows or FloatSums(on)
                 rejects.add(odd_rows, rows, f[away], y[away], None if w is None else w[away])
         compiled.finish()(block, total, lost)
         total += lost
@@ -260,9 +259,7 @@ def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, exponent: int, 
     zeros = sum(zero for _, _, _, zero, _ in results) + sum(sums.zero_weight for sums in others)
     facts = _merged([rejects for _, rejects, *_ in results]).facts(rows, zeros)
     parts = [
-        float_summary(
-            total[on.row_of_cell, 11].astype(np.int64), total[on.row_of_cell, :11].T, on, exponent=exponent, soft=soft
-        )
+        float_summary(total[on.row_of_cell, 11].astype(np.int64), total[on.row_of_cell, :11].T, on, soft=soft)
         for total, _, _, _, soft in results
     ]
     whole: Summary = sum((sums.summary() for sums in others), start=sum(parts[1:], start=parts[0]))

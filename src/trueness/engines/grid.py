@@ -45,7 +45,7 @@ def grid_moments(n: int, chunk: Chunk, cells: int) -> list[Floats]:
 def _spread(x: Floats, mass: Floats, table: Floats) -> None:
     cells = len(table)
     t = x * cells
-    k = np.minimum(t.astype(np.int64), cells - 1)
+    k = np.clip(t.astype(np.int64), 0, cells - 1)
     d = t - k - 0.5
     for p in range(table.shape[1]):
         table[:, p] += np.bincount(k, mass, minlength=cells)
@@ -74,8 +74,8 @@ def rows_in_cells(f: Floats, on: Ruler, wanted: NDArray[np.bool_]) -> Ints:
     return rows[wanted[on.locate(f[rows]).cell]]
 
 
-def lone_scores(f: Floats, on: Ruler, wanted: NDArray[np.bool_]) -> Floats:
-    """For each wanted cell the score that all its rows have; NaN where they differ, and for other cells."""
+def lone_scores(f: Floats, on: Ruler) -> Floats:
+    """For each cell the score that all its rows have; NaN where they differ, and for empty cells."""
     compiled = accelerator(len(f))
 
     def work(first: int, last: int) -> tuple[Floats, NDArray[np.uint8]]:
@@ -94,7 +94,7 @@ def lone_scores(f: Floats, on: Ruler, wanted: NDArray[np.bool_]) -> Floats:
 
     results = in_threads(0, len(f), _THREADS, work)
     least, most = (reduce(choose, (score for score, _ in results)) for choose in (np.fmin, np.fmax))
-    same = wanted & (least == most) & ~np.any([mixed for _, mixed in results], axis=0)
+    same = (least == most) & ~np.any([mixed for _, mixed in results], axis=0)
     return np.where(same, least, np.nan)
 
 

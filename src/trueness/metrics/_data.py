@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness.engines.arrays import reduce_rows
-from trueness.engines.grid import ORDERS, collapse, grid_moments, lone_scores, refine_cells, rows_in_cells
+from trueness.engines.grid import ORDERS, Runs, collapse, grid_moments, lone_scores, refine_cells, rows_in_cells
 from trueness.errors import InputError, NeedsRowsError
 from trueness.inputs import Arrays, Rows, read_rows
 from trueness.ruler import Ruler, ruler
@@ -16,6 +16,7 @@ from trueness.summary import Summary
 __all__ = [
     "ORDERS",
     "RowData",
+    "Runs",
     "as_data",
     "as_rows",
     "as_summary",
@@ -63,7 +64,7 @@ class RowData:
         f = np.asarray(self.rows.f.chunk(0, n), dtype=np.float64)
         return Arrays(f=f, y=_number(self.rows.y.chunk(0, n)), w=None, soft=checked.soft, clipped=0, rejected={})
 
-    @property
+    @cached_property
     def total_weight(self) -> float:
         """W."""
         a = self.arrays
@@ -77,19 +78,22 @@ class RowData:
 
 
 def _number(y: NDArray[Any]) -> NDArray[Any]:
-    return y.view(np.uint8) if y.dtype == np.bool_ else y
+    """Outcomes that give float64 differences with float64 scores, without a copy where they are whole numbers."""
+    if y.dtype == np.bool_:
+        return y.view(np.uint8)
+    return y if y.dtype.kind in "iu" else y.astype(np.float64, copy=False)
 
 
 def as_data(y_true: Any, y_prob: Any = None, sample_weight: Any = None, names: Names = NAMES) -> RowData | Summary:
     """A metric's arguments: a summary alone, or outcomes and predictions."""
     if isinstance(y_true, Summary):
         if y_prob is not None or sample_weight is not None:
-            raise InputError("y_prob, sample_weight: a summary already holds these; pass the summary alone.")
+            raise InputError(f"{names[1]}, {names[2]}: a summary already holds these; pass the summary alone.")
         if y_true.n == 0:
             raise InputError("no rows: the summary is empty. Add a summary that holds rows first.")
         return y_true
     if y_prob is None:
-        raise InputError("y_prob is missing. Pass outcomes and predictions, metric(y_true, y_prob), or a Summary alone.")
+        raise InputError(f"{names[1]} is missing. Pass {names[0]} and {names[1]}, or a Summary alone.")
     return RowData(read_rows(y_true, y_prob, sample_weight, names=names))
 
 
@@ -97,7 +101,7 @@ def as_rows(y_true: Any, y_prob: Any, sample_weight: Any, *, what: str, names: N
     """Rows for a metric that a summary cannot answer; `what` names it, `names` its arguments."""
     data = as_data(y_true, y_prob, sample_weight, names)
     if isinstance(data, Summary):
-        raise NeedsRowsError(f"{what} needs the rows themselves; a summary does not hold them. Pass y_true and y_prob.")
+        raise NeedsRowsError(f"{what} needs the rows themselves; a summary does not hold them. Pass {names[0]} and {names[1]}.")
     return data
 
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from trueness.metrics._data import RowData, collapse, lone_scores, refine_cells, rows_in_cells
 from trueness.ruler import Floats, Ints
-from trueness.summary import Summary
+from trueness.summary import FLOAT_SUMS, Summary
 
-_SLACK = 1e-13  # rounding of the cells' sums
+SLACK = 1e-13  # rounding of the cells' sums
 TIE = 1e-15  # values of C closer than this are the same but for rounding
 _CROWDED = 1 << 18  # candidate rows that are always few enough to sort
 _PARTS = 64  # parts of a cell that is cut
@@ -96,24 +96,31 @@ class _Spans:
     def may_hold(self, found: Extremes) -> NDArray[np.bool_]:
         """Ranges whose inside may pass the extremes found so far."""
         high, low = self.reach
-        return (high > found.highest.value - _SLACK) | (low < found.lowest.value + _SLACK)
+        return (high > found.highest.value - SLACK) | (low < found.lowest.value + SLACK)
 
 
-def _cells(summary: Summary) -> _Spans:
+def _cells(summary: Summary, score: Floats | None = None) -> _Spans:
+    """The summary's cells; where all rows of a cell are known to have one score, Σ(y − f) is formed from it exactly."""
     m = summary.moments
     total = float(m.weight.sum())
     e, weight = m.e / total, m.weight / total
+    if score is not None and summary.exact:
+        ones = summary.float_sums[FLOAT_SUMS.index("wy2")]
+        e = np.where(np.isnan(score), e, (ones - m.weight * score) / total)
     return _Spans(np.cumsum(e) - e, np.cumsum(weight) - weight, e, m.e_positive / total, weight)
 
 
 def from_cells(summary: Summary) -> tuple[Extremes, Extremes]:
-    """Extremes of C at the edges of the summary's cells, and of what C can reach inside them."""
+    """Extremes of C at the edges of the summary's cells, and of what C can reach inside them, rounding included."""
     cells = _cells(summary)
-    edges = Extremes().over(cells.end, summary.ruler.edges[summary.cells + 1], cells.before + cells.weight)
+    # Cells are closed on the left: the rows below an edge have scores up to the float before it.
+    edge = summary.ruler.edges[summary.cells + 1]
+    score = np.where(edge < 1, np.nextafter(edge, 0), 1.0)
+    edges = Extremes().over(cells.end, score, cells.before + cells.weight)
     high, low = cells.reach
     bounds = Extremes(
-        highest=replace(ORIGIN, value=max(edges.highest.value, float(high.max()))),
-        lowest=replace(ORIGIN, value=min(edges.lowest.value, float(low.min()))),
+        highest=replace(ORIGIN, value=max(edges.highest.value, float(high.max())) + SLACK),
+        lowest=replace(ORIGIN, value=min(edges.lowest.value, float(low.min())) - SLACK),
     )
     return edges, bounds
 
@@ -129,10 +136,9 @@ def from_rows(data: RowData) -> Extremes:
     found = Extremes()
     if _crowded(summary, wanted):
         # Ties crowd cells: where all rows of a cell have one score, C has no value inside it.
-        flags = np.zeros(summary.ruler.cells, dtype=bool)
-        flags[summary.cells[wanted]] = True
-        score = lone_scores(data.arrays.f, summary.ruler, flags)[summary.cells]
+        score = lone_scores(data.arrays.f, summary.ruler)[summary.cells]
         alone = ~np.isnan(score)
+        cells = _cells(summary, score)
         found = found.over(cells.end[alone], score[alone], (cells.before + cells.weight)[alone])
         wanted &= ~alone
     if not wanted.any():

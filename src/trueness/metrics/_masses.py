@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from trueness.errors import InputError
-from trueness.metrics._data import ORDERS, RowData, grid_moments
+from trueness.metrics._data import ORDERS, RowData, collapse, grid_moments
 from trueness.metrics._smoothing import (
     CELLS_PER_BANDWIDTH,
     absolute_integral,
@@ -19,7 +19,7 @@ from trueness.metrics._smoothing import (
 from trueness.ruler import Floats
 from trueness.summary import Summary
 
-MAX_CELLS = 1 << 24
+MAX_CELLS = 1 << 22
 MARGIN = 9.0  # bandwidths beyond which a Gaussian tail is below float64's resolution
 LOGIT_CLIP = 1e-10
 _LINK_SCALE = 0.5  # the sigmoid bends over a unit of logit; a wide kernel must not decide the steps alone
@@ -100,18 +100,14 @@ class Masses(Protocol):
         """Smallest and largest position."""
 
     @property
-    def net(self) -> float:
-        """Sum of the first kind."""
-
-    @property
-    def gross(self) -> float:
-        """Sum of absolute values of the first kind."""
+    def size(self) -> int:
+        """How many rows or cells there are."""
 
     def tables(self, window: Window, cells: int) -> list[Floats]:
         """For each kind the moments [p, cell] on a grid over the window."""
 
     def points(self) -> tuple[Floats, list[Floats]]:
-        """Distinct positions in order, and the mass of each kind there."""
+        """Positions of the distinct scores in order, and the mass of each kind there."""
 
 
 def window_for(masses: Masses, bandwidth: float) -> Window:
@@ -192,15 +188,10 @@ class RowMasses:
         low, high = self.scale.position(np.array([f.min(), f.max()]))
         return float(low), float(high)
 
-    @cached_property
-    def net(self) -> float:
-        """Sum of the first kind."""
-        return float(self._mass(self.kinds[0], 0, len(self.data.arrays.f)).sum()) / self.data.total_weight
-
-    @cached_property
-    def gross(self) -> float:
-        """Sum of absolute values of the first kind."""
-        return float(np.abs(self._mass(self.kinds[0], 0, len(self.data.arrays.f))).sum()) / self.data.total_weight
+    @property
+    def size(self) -> int:
+        """How many rows there are."""
+        return len(self.data.arrays.f)
 
     def _mass(self, kind: Kind, a: int, b: int) -> Floats:
         """Masses of rows a…b, not yet divided by the total weight."""
@@ -223,11 +214,13 @@ class RowMasses:
         return [table / self.data.total_weight for table in grid_moments(len(f), chunk, cells)]
 
     def points(self) -> tuple[Floats, list[Floats]]:
-        """Distinct positions in order, and the mass of each kind there."""
-        scores, at = np.unique(self.data.arrays.f, return_inverse=True)
-        n = len(self.data.arrays.f)
-        masses = [np.bincount(at, self._mass(kind, 0, n)) / self.data.total_weight for kind in self.kinds]
-        return self.scale.position(scores), masses
+        """Positions of the distinct scores in order, and the mass of each kind there."""
+        rows = self.data.arrays
+        runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
+        total = self.data.total_weight
+        ones = runs.weight * runs.f + runs.e
+        kinds = {"residual": runs.e, "outcome": ones, "counter": runs.weight * (1 - runs.f) - runs.e}
+        return self.scale.position(runs.f), [kinds[kind] / total for kind in self.kinds]
 
 
 @dataclass(frozen=True)
@@ -248,15 +241,10 @@ class CellMasses:
         """Smallest and largest position."""
         return float(self._positions[0]), float(self._positions[-1])
 
-    @cached_property
-    def net(self) -> float:
-        """Sum of the first kind."""
-        return float(self._central(self.kinds[0])[0].sum())
-
-    @cached_property
-    def gross(self) -> float:
-        """Sum of absolute values of the first kind, cell by cell."""
-        return float(np.abs(self._central(self.kinds[0])[0]).sum())
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return len(self._positions)
 
     def _central(self, kind: Kind) -> tuple[Floats, Floats, Floats]:
         """Σm, Σm(f − mean), Σm(f − mean)² of each cell."""

@@ -40,7 +40,7 @@ def cosine_coefficients(moments: Floats) -> Floats:
 
 def intervals_for(sigma: float) -> int:
     """Steps of [0, 1] that resolve features of width σ, a power of two."""
-    return max(16, 1 << int(np.ceil(np.log2(_NODES_PER_BANDWIDTH / sigma))))
+    return 1 << max(4, math.ceil(math.log2(_NODES_PER_BANDWIDTH / sigma)))
 
 
 def smoothed(a: Floats, sigma: float, intervals: int) -> tuple[Floats, Floats, Floats]:
@@ -140,16 +140,15 @@ def _touching(c: Floats, q: Floats, q1: Floats) -> list[int]:
     return [int(i) for i in dips[lowest < 0]]
 
 
-def fixed_point(
-    curve: Callable[[float], float], low: float, high: float, finest: float, tolerance: float = 1e-13
-) -> float | None:
-    """The σ in [low, high] with curve(σ) = σ for a non-increasing curve; None when it lies below `finest`.
+def fixed_point(curve: Callable[[float], float], guess: float, finest: float, tolerance: float = 1e-13) -> float | None:
+    """The σ with curve(σ) = σ for a non-increasing curve; None when it lies below `finest`.
 
     Each evaluation bounds the root from both sides: it lies between σ and curve(σ). Curves are close to powers of σ, so
     the secant is taken between logarithms.
     """
     previous: tuple[float, float] | None = None
-    high = x = max(high, finest)
+    low, high = 0.0, math.inf
+    x = max(guess, finest)
     for _ in range(100):
         value = curve(x)
         low, high = max(low, min(x, value)), min(high, max(x, value))
@@ -162,6 +161,6 @@ def fixed_point(
         if previous is not None and gap != previous[1]:
             step = math.log(x) - gap * (math.log(x) - previous[0]) / (gap - previous[1])
         previous = (math.log(x), gap)
-        guess = math.exp(min(step, 0.0 if high <= 1 else 700.0))
+        guess = math.exp(min(step, math.log(high)))
         x = max(guess if low <= guess <= high else math.sqrt(low * high) or high / 2, finest)
     return (low + high) / 2

@@ -87,6 +87,8 @@ def binned_ece(
     check_choice("closed", closed, ("left", "right"))
     if not isinstance(debias, bool | np.bool_):
         raise InputError(f"debias: {debias!r} is not True or False.")
+    if strategy == "quantile" and closed == "right":
+        raise InputError('closed: quantile bins end where a run of equal scores ends. Leave closed="left" with them.')
     if strategy == "quantile":
         table = _quantile_bins(as_rows(y_true, y_prob, sample_weight, what='strategy="quantile"'), bins)
     elif closed == "right":
@@ -194,7 +196,7 @@ def _right_closed_bins(data: RowData, bins: int) -> _Bins:
 def _quantile_bins(data: RowData, bins: int) -> _Bins:
     rows = data.arrays
     scores, at = np.unique(rows.f, return_inverse=True)
-    weight = np.bincount(at, rows.w, minlength=len(scores))
+    weight = np.bincount(at, rows.w, minlength=len(scores)).astype(np.float64)
     reached = np.cumsum(weight)
     goals = np.arange(1, bins) * (reached[-1] / bins) * _REACHED
     # Boundary j ends the run of equal scores at which the cumulative weight first reaches its goal.

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness.metrics._data import as_rows
+from trueness.metrics._data import as_rows, collapse
 
 
 def ece_continuity_gap(truth: Any, y_prob: Any, *, mass: Any = None) -> float:
@@ -43,8 +43,6 @@ def ece_continuity_gap(truth: Any, y_prob: Any, *, mass: Any = None) -> float:
     """
     data = as_rows(truth, y_prob, mass, what="ece_continuity_gap", names=("truth", "y_prob", "mass"))
     rows = data.arrays
-    _, at = np.unique(rows.f, return_inverse=True)
-    e = data.residuals(0, len(rows.f))
-    # Per score |Σe| ≤ Σ|e|; the difference is formed there, so that a lone score gives exactly 0.
-    gap = np.bincount(at, np.abs(e)) - np.abs(np.bincount(at, e))
-    return float(max(gap.sum() / data.total_weight, 0.0))
+    runs = collapse(rows.f, rows.y, rows.w, soft=True)
+    # Per score Σ|e| − |Σe| is twice the smaller of the positive and the negative part: 0 where all rows err one way.
+    return float(2 * np.minimum(runs.positive, np.maximum(runs.positive - runs.e, 0.0)).sum() / data.total_weight)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueness.metrics._data import RowData, as_data
-from trueness.metrics._extremes import TIE, Extremes, from_cells, from_rows
+from trueness.metrics._extremes import SLACK, TIE, Extremes, from_cells, from_rows
 from trueness.summary import Summary
 
 
@@ -100,7 +100,7 @@ def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Cumul
         range=found.range,
         sigma=_sigma(data),
         n=data.n if isinstance(data, Summary) else len(data.arrays.f),
-        worst=_worst(found),
+        worst=_worst(found, SLACK if isinstance(data, Summary) else TIE),
         bracket=_bracket(data) if isinstance(data, Summary) else None,
     )
 
@@ -179,7 +179,7 @@ def _extremes(data: RowData | Summary) -> Extremes:
 
 def _bracket(summary: Summary) -> Bracket:
     edges, bounds = from_cells(summary)
-    return Bracket(mad=(edges.mad, bounds.mad), range=(edges.range, bounds.range))
+    return Bracket(mad=(max(edges.mad - SLACK, 0.0), bounds.mad), range=(max(edges.range - 2 * SLACK, 0.0), bounds.range))
 
 
 def _sigma(data: RowData | Summary) -> float:
@@ -192,8 +192,8 @@ def _sigma(data: RowData | Summary) -> float:
     return math.sqrt(float(np.sum(spread if rows.w is None else rows.w**2 * spread))) / data.total_weight
 
 
-def _worst(found: Extremes) -> WorstInterval | None:
-    if found.range <= TIE:
+def _worst(found: Extremes, rounding: float) -> WorstInterval | None:
+    if found.range <= rounding:
         return None
     first, last = sorted((found.highest, found.lowest), key=lambda point: point.weight)
     share = last.weight - first.weight

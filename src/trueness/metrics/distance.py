@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness.metrics._data import RowData, as_rows
+from trueness.metrics._data import RowData, as_rows, collapse
 from trueness.metrics.smooth import smooth_ece_of
 from trueness.ruler import Floats
 
@@ -94,8 +94,9 @@ def distance_to_calibration(y_true: Any, y_prob: Any = None, *, sample_weight: A
 
 def _score_sums(data: RowData) -> tuple[Floats, Floats]:
     """Distinct scores in order, and c = Σw(f − y)/W of each."""
-    scores, at = np.unique(data.arrays.f, return_inverse=True)
-    return scores, -np.bincount(at, data.residuals(0, len(data.arrays.f))) / data.total_weight
+    rows = data.arrays
+    runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
+    return runs.f, -runs.e / data.total_weight
 
 
 def _weak(data: RowData) -> float:

@@ -16,7 +16,7 @@ from trueness.metrics._masses import (
     sigmoid_link,
     window_for,
 )
-from trueness.metrics.options import check_bandwidth, check_choice, check_draws
+from trueness.metrics.options import check_bandwidth, check_choice, check_draws, check_rng
 from trueness.ruler import Floats
 from trueness.summary import Summary
 
@@ -49,7 +49,8 @@ def logit_smoothed_ece(
     y_prob : array-like
         Predicted probabilities.
     bandwidth : float
-        σ: standard deviation of Gaussian noise, or full width of uniform noise. The paper's 1/bins.
+        σ in units of the logit, up to 1000: standard deviation of Gaussian noise, or full width of uniform noise. The
+        paper's 1/bins. Gaussian noise needs about 1e-4 where scores spread over the whole range.
     noise : {"gaussian", "uniform"}
         Distribution of the noise ξ.
     method : {"integral", "monte-carlo"}
@@ -74,13 +75,13 @@ def logit_smoothed_ece(
     >>> round(logit_smoothed_ece([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9]), 6)
     0.250133
     """
-    sigma = check_bandwidth(bandwidth) or 0.0
+    sigma = check_bandwidth(bandwidth, largest=1000)
     check_choice("noise", noise, ("gaussian", "uniform"))
     check_choice("method", method, ("integral", "monte-carlo"))
-    draws = check_draws(draws)
+    draws, generator = check_draws(draws), check_rng(rng)
     if method == "monte-carlo":
         rows = as_rows(y_true, y_prob, sample_weight, what='method="monte-carlo"').arrays
-        return _monte_carlo(rows.y, logit(rows.f), rows.w, sigma, noise, draws, np.random.default_rng(rng))
+        return _monte_carlo(rows.y, logit(rows.f), rows.w, sigma, noise, draws, generator)
     data = as_data(y_true, y_prob, sample_weight)
     masses: Masses
     if isinstance(data, Summary):
@@ -103,6 +104,8 @@ def _uniform(masses: Masses, sigma: float) -> float:
     cuts = cuts[order]
     a = np.cumsum(np.concatenate([outcome, -outcome])[order])[:-1]
     b = np.cumsum(np.concatenate([counter, -counter])[order])[:-1]
+    empty = np.cumsum(np.repeat([1, -1], len(h))[order])[:-1] == 0
+    a[empty] = b[empty] = 0.0
     low, high = cuts[:-1], cuts[1:]
     a, b = np.maximum(a, 0.0), np.maximum(b, 0.0)  # rounding may leave a trace of what has been taken away
     # The integrand changes sign where ρ(u) = A/(A + B), at most once in a piece.
@@ -113,10 +116,16 @@ def _uniform(masses: Masses, sigma: float) -> float:
 
 
 def _piece(a: Floats, b: Floats, low: Floats, high: Floats) -> Floats:
-    """∫((1 − ρ)A − ρB) du from low to high; ln(1 + e^u) is the antiderivative of ρ."""
-    ones: Floats = a * (np.logaddexp(0, -low) - np.logaddexp(0, -high))
-    zeros: Floats = b * (np.logaddexp(0, high) - np.logaddexp(0, low))
-    return ones - zeros
+    """∫((1 − ρ)A − ρB) du from low to high."""
+    return a * _sigmoid_integral(-high, -low) - b * _sigmoid_integral(low, high)
+
+
+def _sigmoid_integral(low: Floats, high: Floats) -> Floats:
+    """∫ρ du, by the antiderivative ln(1 + e^u); over a short piece by its middle, where the difference would lose digits."""
+    width = high - low
+    p, _, _, bend = sigmoid_link((low + high) / 2)
+    short = width * (p + bend * width**2 / 24)
+    return np.where(width < 1e-3, short, np.logaddexp(0, high) - np.logaddexp(0, low))
 
 
 def _monte_carlo(y: Any, h: Floats, w: Floats | None, sigma: float, noise: str, draws: int, rng: np.random.Generator) -> float:

@@ -1,6 +1,7 @@
 """Checks of metric options."""
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,21 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise InputError(f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}.")
 
 
-def check_bandwidth(value: Any, *, optional: bool = False) -> float | None:
-    """A positive finite number, or None where the metric finds its own."""
-    if value is None and optional:
-        return None
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:
-        raise InputError(f"bandwidth: {value!r} is not a positive number. Pass the kernel's width, for example 0.05.")
+def check_bandwidth(value: Any, largest: float = math.inf) -> float:
+    """A positive finite number."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not 0 < value < math.inf or value > min(largest, sys.float_info.max):
+        limit = f" up to {largest:g}" if largest < math.inf else ""
+        raise InputError(f"bandwidth: {value!r} is not a positive number{limit}. Pass the kernel's width, for example 0.05.")
     return float(value)
+
+
+def check_rng(value: Any) -> np.random.Generator:
+    """A generator, made from None, a seed or itself."""
+    seed = isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= 0
+    if value is not None and not seed and not isinstance(value, np.random.Generator):
+        raise InputError(f"rng: {value!r} is not None, a whole number from 0 on, or a numpy.random.Generator.")
+    return np.random.default_rng(value)
 
 
 def check_draws(value: Any) -> int:

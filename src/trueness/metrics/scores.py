@@ -5,9 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness.metrics._data import RowData, as_data, as_rows
+from trueness.inputs import Arrays
+from trueness.metrics._data import RowData, Runs, as_data, as_rows, collapse
 from trueness.metrics.options import check_choice
-from trueness.ruler import Floats
+from trueness.ruler import Floats, Ints
 
 
 def brier_score(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
@@ -41,11 +42,10 @@ def brier_score(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -
     0.085
     """
     data = as_data(y_true, y_prob, sample_weight)
-    if isinstance(data, RowData) and data.small:
+    if isinstance(data, RowData):
         rows = data.arrays
         return _mean((rows.y - rows.f) ** 2, rows.w)
-    summary = data.summary() if isinstance(data, RowData) else data
-    return float(summary.moments.brier / summary.moments.weight.sum())
+    return float(data.moments.brier / data.moments.weight.sum())
 
 
 def log_loss(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
@@ -142,11 +142,45 @@ def decompose(
     """
     check_choice("score", score, ("brier", "log"))
     rows = as_rows(y_true, y_prob, sample_weight, what="decompose").arrays
-    single = _log_scores if score == "log" else lambda y, f: (y - f) ** 2
-    fitted = _isotonic(rows.y, rows.f, rows.w)
-    base = np.full(len(rows.y), _mean(rows.y, rows.w))
-    own, best, flat = (_mean(single(rows.y, f), rows.w) for f in (rows.f, fitted, base))
-    return Decomposition(kind=score, score=own, miscalibration=own - best, discrimination=flat - best, uncertainty=flat)
+    single = _log_scores if score == "log" else _square
+    own = _mean(single(rows.y, rows.f), rows.w)
+    runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
+    # Blocks of scores that the isotonic fit pools, and all scores as one block.
+    best, flat = (_pooled(rows, runs, blocks, score) for blocks in (_isotonic_blocks(runs), np.array([0, len(runs.f)])))
+    # Neither part is ever negative; rounding may say so.
+    return Decomposition(
+        kind=score,
+        score=own,
+        miscalibration=max(own - best, 0.0),
+        discrimination=max(flat - best, 0.0),
+        uncertainty=flat,
+    )
+
+
+def _isotonic_blocks(runs: Runs) -> Ints:
+    """First score of each block that isotonic regression pools, and the number of scores."""
+    from scipy.optimize import isotonic_regression
+
+    blocks: Ints = isotonic_regression(runs.f + runs.e / runs.weight, weights=runs.weight).blocks
+    return blocks
+
+
+def _pooled(rows: Arrays, runs: Runs, blocks: Ints, score: str) -> float:
+    """Mean score of predicting each block's mean outcome."""
+    block = np.searchsorted(blocks, np.searchsorted(runs.f, rows.f), side="right") - 1
+    weight = np.ones(len(rows.f)) if rows.w is None else rows.w
+    # Σwy and Σw(1 − y) are formed apart: a mean may round to 1 and contradict a row of small weight.
+    ones, zeros = np.bincount(block, weight * rows.y), np.bincount(block, weight * (1 - rows.y))
+    total = ones + zeros
+    if score == "log":
+        from scipy.special import xlogy
+
+        return float(0.0 - (xlogy(ones, ones / total) + xlogy(zeros, zeros / total)).sum() / total.sum())
+    return _mean(_square(rows.y, (ones / total)[block]), rows.w)
+
+
+def _square(y: Any, f: Floats) -> Floats:
+    return np.asarray((y - f) ** 2)
 
 
 def _mean(values: Any, w: Floats | None) -> float:
@@ -157,15 +191,3 @@ def _log_scores(y: Any, f: Floats) -> Floats:
     from scipy.special import xlog1py, xlogy
 
     return np.asarray(-(xlogy(y, f) + xlog1py(1 - y, -f)))
-
-
-def _isotonic(y: Any, f: Floats, w: Floats | None) -> Floats:
-    """The non-decreasing function of the score closest to the outcomes; equal scores are pooled."""
-    from scipy.optimize import isotonic_regression
-
-    _, at = np.unique(f, return_inverse=True)
-    weight = np.bincount(at, w)
-    mean = np.bincount(at, y if w is None else w * y) / weight
-    # Rounding can leave [0, 1] by a unit in the last place.
-    fitted: Floats = np.clip(isotonic_regression(mean, weights=weight).x, 0.0, 1.0)
-    return fitted[at]

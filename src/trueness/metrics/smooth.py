@@ -12,6 +12,7 @@ from trueness.metrics._masses import (
     LOGIT,
     PROBABILITY,
     CellMasses,
+    Kind,
     Masses,
     RowMasses,
     Scale,
@@ -23,16 +24,18 @@ from trueness.metrics._masses import (
 )
 from trueness.metrics._smoothing import CELLS_PER_BANDWIDTH, fixed_point
 from trueness.metrics.options import check_bandwidth, check_choice
-from trueness.ruler import COARSE
+from trueness.ruler import Floats
 from trueness.summary import Summary
 
 ScaleOption = Literal["probability", "logit"] | Callable[[Any], Any]
 
 _LADDER = (1 << 14, 1 << 17, 1 << 20)  # grids tried in turn until the bandwidth is resolved
 _SHORT = 1 << 12  # tried first where rows are few, and the bandwidth is hardly small
-_FAITHFUL_CELLS = 90  # bandwidth, in cells, from which a summary gives the value of its rows to 1e-8
-_FAITHFUL = _FAITHFUL_CELLS / COARSE
+_FEW = 1 << 15  # rows whose distinct scores are faster looked at than a fine grid is filled
+_FEW_SCORES = 64
 _NOTHING = 1e-15
+_FURTHEST = 1e9
+_WANTED = "Pass a function that maps an array of scores to finite values that increase with the score."
 
 
 def smooth_ece(
@@ -82,7 +85,7 @@ def smooth_ece(
     0.0
     """
     data = as_data(y_true, y_prob, sample_weight)
-    return _smooth(data, _scale(scale, data), check_bandwidth(bandwidth, optional=True))
+    return _smooth(data, _scale(scale, data), None if bandwidth is None else check_bandwidth(bandwidth))
 
 
 def smooth_ece_of(data: RowData | Summary) -> float:
@@ -124,12 +127,10 @@ def smooth_ece_area(y_true: Any, y_prob: Any = None, *, bandwidth: float | None 
     0.170657
     """
     data = as_data(y_true, y_prob, sample_weight)
-    sigma = check_bandwidth(bandwidth, optional=True)
-    if sigma is None:
-        sigma = _smooth(data, PROBABILITY, None)
+    sigma = _smooth(data, PROBABILITY, None) if bandwidth is None else check_bandwidth(bandwidth)
     if sigma < _NOTHING:
         return 0.0
-    masses = _masses(data, PROBABILITY, ("outcome", "counter"), faithful=sigma >= _FAITHFUL)
+    masses = _masses(data, PROBABILITY, ("outcome", "counter"))
     if sigma < CELLS_PER_BANDWIDTH / _LADDER[-1]:
         return scattered_integral(masses, sigma, identity_link)
     window = Window(0.0, 1.0)
@@ -142,72 +143,76 @@ def _scale(scale: ScaleOption, data: RowData | Summary) -> Scale:
         return PROBABILITY if scale == "probability" else LOGIT
     if isinstance(data, Summary):
         raise NeedsRowsError("scale: a function of the score needs the rows themselves. Pass y_true and y_prob.")
-    probe = np.asarray(scale(np.linspace(0, 1, 1025)), dtype=np.float64)
-    if probe.shape != (1025,) or not np.all(np.isfinite(probe)) or not np.all(np.diff(probe) > 0):
-        raise InputError(
-            "scale: the function must map an array of scores in [0, 1] to finite, increasing values of the same shape."
-        )
-    return Scale("function", lambda f: np.asarray(scale(f), dtype=np.float64))
+
+    def position(f: Floats) -> Floats:
+        try:
+            with np.errstate(all="ignore"):  # what is not finite is refused below
+                return np.asarray(scale(f.copy()), dtype=np.float64)
+        except (TypeError, ValueError, ArithmeticError) as error:
+            raise InputError(f"scale: the function failed on an array of scores ({error}). {_WANTED}") from error
+
+    scores = np.unique(np.concatenate([data.arrays.f + 0.0, np.linspace(0, 1, 1025)]))
+    x = position(scores)
+    if x.shape != scores.shape or not np.all(np.abs(x) <= _FURTHEST):
+        raise InputError(f"scale: the function's values are not finite numbers up to {_FURTHEST:g}, one a score. {_WANTED}")
+    # Values of neighbouring floats may round to the same.
+    rises = (np.diff(x) > 0) | ((np.diff(x) == 0) & (np.diff(scores) < 1e-12))
+    if not rises.all():
+        at = int(np.argmin(rises))
+        raise InputError(f"scale: the function does not increase from score {scores[at]} to {scores[at + 1]}. {_WANTED}")
+    return Scale("function", position)
 
 
-def _masses(data: RowData | Summary, scale: Scale, kinds: Any, *, faithful: bool) -> Masses:
-    """Masses from the summary where it is given or `faithful`, else from the rows."""
-    if isinstance(data, Summary):
-        return CellMasses(data, scale, kinds)
-    if faithful and scale is PROBABILITY and not data.small:
-        return CellMasses(data.summary(), scale, kinds)
-    return RowMasses(data, scale, kinds)
+def _masses(data: RowData | Summary, scale: Scale, kinds: tuple[Kind, ...]) -> Masses:
+    return CellMasses(data, scale, kinds) if isinstance(data, Summary) else RowMasses(data, scale, kinds)
 
 
 def _smooth(data: RowData | Summary, scale: Scale, bandwidth: float | None) -> float:
+    masses = _masses(data, scale, ("residual",))
     if bandwidth is not None:
-        return _at(_masses(data, scale, ("residual",), faithful=bandwidth >= _FAITHFUL), bandwidth)
-    if isinstance(data, Summary):
-        cells = CellMasses(data, scale, ("residual",))
-        value = _fixed_point(cells, _LADDER)
+        return _at(masses, bandwidth)
+    value = _fixed_point(masses)
+    if isinstance(masses, CellMasses) and not scale.reflects:
         # Once the bandwidth is known, cells up to that width count with their moments, not as points.
-        return value if scale.reflects else _fixed_point(replace(cells, resolution=value), _LADDER)
-    rows = RowMasses(data, scale, ("residual",))
-    if data.small or not scale.reflects:
-        return _fixed_point(rows, (_SHORT, *_LADDER) if data.small else _LADDER)
-    summary = data.summary()
-    masses = CellMasses(summary, scale, ("residual",))
-    value = _fixed_point(masses, _LADDER, tolerance=1e-3)
-    if value >= 1.01 * _FAITHFUL_CELLS / float(summary.ruler.unit[summary.cells].min()):
-        return _fixed_point(masses, _LADDER)
-    # The rows' value is as a rule close to that of the cells: one grid and a short search find it.
-    window, low, high = Window(0.0, 1.0), value / 1.5, value * 1.5
-    if low >= CELLS_PER_BANDWIDTH / _LADDER[-1]:
-        fine = Smoothed(rows.tables(window, window.cells(low)), window)
-        found = fixed_point(fine.integral, low, high, fine.finest)
-        if found is not None and low < found < high:
-            return found
-    return _fixed_point(rows, _LADDER)
+        return _fixed_point(replace(masses, resolution=value))
+    return value
 
 
 def _at(masses: Masses, bandwidth: float) -> float:
     window = window_for(masses, bandwidth)
-    if masses.gross < _NOTHING:
-        return 0.0
     if bandwidth < CELLS_PER_BANDWIDTH * window.length / _LADDER[-1]:
         return scattered_integral(masses, bandwidth)
     return Smoothed(masses.tables(window, window.cells(bandwidth)), window).integral(bandwidth)
 
 
-def _fixed_point(masses: Masses, ladder: tuple[int, ...], tolerance: float = 1e-13) -> float:
-    low, high = abs(masses.net), masses.gross
-    if high < _NOTHING:
-        return 0.0
-    window = window_for(masses, high)
-    for cells in ladder:
-        curve = Smoothed(masses.tables(window, cells), window)
-        found = fixed_point(curve.integral, low, high, curve.finest, tolerance)
+def _fixed_point(masses: Masses) -> float:
+    window = window_for(masses, 1.0)  # no residual exceeds 1, and neither does the bandwidth
+    few = masses.size <= _FEW
+    for cells in (_SHORT, *_LADDER) if few else _LADDER:
+        tables = masses.tables(window, cells)
+        if not tables[0].any():
+            return 0.0
+        curve = Smoothed(tables, window)
+        found = fixed_point(curve.integral, min(1.0, float(np.abs(tables[0][0]).sum())), curve.finest)
         if found is not None:
             return found
-    # Below every grid: few distinct scores, or hardly any error. The bound by scores decides or brackets the rest.
-    high = float(np.abs(masses.points()[1][0]).sum())
+        if few and isinstance(masses, RowMasses) and _by_scores(sums := masses.points()[1][0]):
+            return _scattered_fixed_point(masses, sums)
+    return _scattered_fixed_point(masses, masses.points()[1][0])
+
+
+def _by_scores(sums: Floats) -> bool:
+    """Whether the scores' own sums lead to the fixed point faster than a finer grid."""
+    high = float(np.abs(sums).sum())
+    return len(sums) <= _FEW_SCORES or high - abs(float(sums.sum())) <= _NOTHING
+
+
+def _scattered_fixed_point(masses: Masses, sums: Floats) -> float:
+    """The fixed point below the grids, from the sums of each score: few distinct scores, or hardly any error."""
+    low, high = abs(float(sums.sum())), float(np.abs(sums).sum())
     if high < _NOTHING:
         return 0.0
     if high - low <= _NOTHING:
         return low
-    return fixed_point(lambda sigma: scattered_integral(masses, sigma), low, high, 0.0) or high
+    found = fixed_point(lambda sigma: scattered_integral(masses, sigma), high, 0.0)
+    return high if found is None else found
