@@ -269,11 +269,12 @@ def test_grid_moments_against_direct_sums(engine, cells):
 
 
 @pytest.mark.parametrize("name", ["plain", "compiled"])
-def test_rows_in_cells(engine, name):
+def test_rows_in_slots(engine, name):
     engine(name)
     _, f, rng = at_every_edge(())
-    wanted = rng.random(ruler().cells) < 0.1
-    assert np.array_equal(grid.rows_in_cells(f, ruler(), wanted), np.flatnonzero(wanted[ruler().locate(f).cell]))
+    slots = rng.choice(48_640, 5000, replace=False)
+    expected = np.flatnonzero(np.isin(ruler().slot_of_cell[ruler().locate(f).cell], slots))
+    assert np.array_equal(grid.rows_in_slots(f, ruler(), slots), expected)
 
 
 @pytest.mark.parametrize("name", ["plain", "compiled"])
@@ -284,10 +285,10 @@ def test_lone_scores(engine, monkeypatch, name, threads):
     monkeypatch.setattr(grid, "_THREADS", threads)
     rng = np.random.default_rng(9)
     f = np.concatenate([rng.random(300).round(2), rng.random(300), [0.3, 0.1 + 0.2, 0.0, -0.0, 1.0]])
-    cell = ruler().locate(f).cell
+    cell, slot = ruler().locate(f).cell, ruler().slots(f)
     lone = grid.lone_scores(f, ruler())
-    for c in np.unique(cell):
-        scores = np.unique(f[cell == c])
+    for c, s in set(zip(cell.tolist(), slot.tolist(), strict=True)):
+        scores = np.unique(f[slot == s])
         assert np.array_equal(lone[c], scores[0] if len(scores) == 1 else np.nan, equal_nan=True)
     assert np.isnan(np.delete(lone, np.unique(cell))).all()
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from trueness._moments import FLOAT_SUMS, INTEGER_SUMS
 from trueness.errors import SummaryError
 from trueness.ruler import ruler
-from trueness.summary import FLOAT_SUMS, INTEGER_SUMS, Summary
+from trueness.summary import Summary
 
 FORMAT = "trueness summary"
 VERSION = 1

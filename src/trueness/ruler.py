@@ -144,7 +144,7 @@ class Ruler:
 
     def bin_of_cell(self, bins: int) -> Ints:
         """The equal-width bin that holds each cell (`has(bins)` must be true)."""
-        return np.searchsorted(uniform_edges(bins)[1:-1], self.edges[:-1], side="right")
+        return _bin_of_cell(self, bins)
 
 
 def _zone_of_slot(slot: Ints) -> Ints:
@@ -169,6 +169,11 @@ def _in_zone(scores: Floats, zone: int) -> tuple[Ints, Floats]:
     scaled -= k
     k += ZONE_OFFSET[zone]
     return k, scaled
+
+
+@lru_cache(maxsize=16)
+def _bin_of_cell(on: Ruler, bins: int) -> Ints:
+    return np.searchsorted(uniform_edges(bins)[1:-1], on.edges[:-1], side="right")
 
 
 @lru_cache(maxsize=16)

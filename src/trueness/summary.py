@@ -13,36 +13,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
 from trueness.errors import SummaryError
 from trueness.ruler import Floats, Ints, Ruler, ruler
 
-# Integer sums per cell, for label 0 and then for label 1. R_j = Σ floor(r^j·2^31 + ½) / 2^31 is kept as a whole part and a
-# numerator below 2^31: a single int64 would overflow beyond 2^32 rows in a cell.
-INTEGER_SUMS = ("n", "R1", "R1_numerator", "R2", "R2_numerator", "R3", "R3_numerator")
-NUMERATOR_BITS = 31
 _CARRY = tuple((7 * label + 2 * j, 7 * label + 2 * j - 1) for label in (0, 1) for j in (1, 2, 3))
 
-# Float sums per cell; r is the position in the dyadic slot, e = y − f formed row by row so that f = y gives exactly 0.
-FLOAT_SUMS = ("w", "wr", "wr2", "we", "wer", "wer2", "wy2", "we_positive", "w2", "w2f(1-f)", "w2e2")
-
 FEW_ROWS = 30
-
-
-@dataclass(frozen=True)
-class Moments:
-    """What the metrics need of each non-empty cell, in float64, around the cell's mean score."""
-
-    weight: Floats  # Σw
-    mean: Floats  # mean score
-    e: Floats  # Σw(y − f)
-    spread: Floats  # Σw(f − mean)²
-    e1: Floats  # Σw(y − f)(f − mean)
-    e2: Floats  # Σw(y − f)(f − mean)²
-    e_positive: Floats  # Σw·max(y − f, 0)
-    brier: float  # Σw(y − f)², over all cells
-    squared_weight: float  # Σw²
-    binomial_variance: float  # Σw²f(1 − f)
-    residual_variance: float  # Σw²(y − f)²
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -109,72 +86,31 @@ class Summary:
             notes.append(f"too few rows: {self.n}")
         if self.n == 0:
             return tuple(notes)
-        ones, weight = (self.float_sums[FLOAT_SUMS.index(name)] for name in ("wy2", "w"))
-        if not ones.any():
+        if not self.columns.wy2.any():
             notes.append("only one class: no outcome is 1")
-        elif np.array_equal(ones, weight):
+        elif np.array_equal(self.columns.wy2, self.columns.w):
             notes.append("only one class: every outcome is 1")
         if np.all(np.isin(self.moments.mean, (0.0, 1.0))):
             notes.append("predictions are all 0 or 1: are these class labels?")
         return tuple(notes)
 
     @cached_property
-    def moments(self) -> Moments:
-        """The sums around each cell's mean score."""
-        k, u = self.ruler.k[self.cells], self.ruler.unit[self.cells]
-        w, wr, wr2, we, wer, wer2, wy2, positive, w2, binomial, residual = self.float_sums
-        r = np.divide(wr, w, out=np.zeros_like(w), where=w > 0)  # a weight may vanish beside one 1e300 times as large
-        # In slot units first, then in units of the score.
-        spread = np.maximum(wr2 - wr * r, 0)
-        e1 = wer - we * r
-        e2 = wer2 - 2 * r * wer + we * r * r
-        mean = (k + r) / u
-        if np.array_equal(w, w2):  # weights of one: Σw²(y−f)² is at hand
-            brier = float(residual.sum())
-        else:  # Σw(y−f)² = Σwy² − Σwf² − 2Σwf(y−f)
-            brier = float((wy2 - w * mean * mean - spread / u**2 - 2 * (we * mean + e1 / u)).sum())
-        return Moments(
-            weight=w,
-            mean=mean,
-            e=we,
-            spread=spread / u**2,
-            e1=e1 / u,
-            e2=e2 / u**2,
-            e_positive=positive,
-            brier=max(brier, 0.0),
-            squared_weight=float(w2.sum()),
-            binomial_variance=float(binomial.sum()),
-            residual_variance=float(residual.sum()),
-        )
+    def columns(self) -> FloatColumns | IntegerColumns:
+        """The sums as float64 columns, whatever the kind of the summary."""
+        return (IntegerColumns if self.exact else FloatColumns)(self.sums, *self._slots)
 
     @cached_property
-    def float_sums(self) -> Floats:
-        """The rows of FLOAT_SUMS, whatever the kind of the summary."""
-        if not self.exact:
-            return self.sums
-        k, u = self.ruler.k[self.cells], self.ruler.unit[self.cells]
-        unit = 1 / u  # exact: u is a power of two
-        values = self.sums.astype(np.float64)
-        n0, *zeros = values[0], *(values[j] + values[j + 1] * 2.0**-NUMERATOR_BITS for j in (1, 3, 5))
-        n1, *ones = values[7], *(values[j] + values[j + 1] * 2.0**-NUMERATOR_BITS for j in (8, 10, 12))
-        n = n0 + n1
-        r1, r2, r3 = (zero + one for zero, one in zip(zeros, ones, strict=True))
-        s = np.empty((len(FLOAT_SUMS), len(k)))
-        s[0], s[1], s[2], s[6], s[8] = n, r1, r2, n1, n
-        # Σf r^j = (k·R_j + R_{j+1}) / u; the integers of j = 0 are combined before they are divided.
-        s[3] = (n1 * u - n * k - r1) * unit
-        s[4] = ones[0] - (k * r1 + r2) * unit
-        s[5] = ones[1] - (k * r2 + r3) * unit
-        f1 = (n1 * k + ones[0]) * unit  # Σf of the rows with label 1
-        f, ff = (n * k + r1) * unit, ((n * k + 2 * r1) * k + r2) * unit**2  # Σf and Σf² of all
-        s[7] = n1 - f1
-        s[9] = f - ff
-        s[10] = n1 - 2 * f1 + ff
-        return s
+    def moments(self) -> Moments:
+        """The sums around each cell's mean score."""
+        return Moments(self.columns, *self._slots)
+
+    @cached_property
+    def _slots(self) -> tuple[Floats, Floats]:
+        return self.ruler.k[self.cells], self.ruler.unit[self.cells]
 
     def as_float(self) -> Self:
         """The same rows in a float summary."""
-        return replace(self, sums=self.float_sums) if self.exact else self
+        return replace(self, sums=np.array([getattr(self.columns, name) for name in FLOAT_SUMS])) if self.exact else self
 
     def __add__(self, other: object) -> Self:
         if isinstance(other, int) and other == 0:  # sum([...]) starts from 0
@@ -251,18 +187,17 @@ def scale_weights(sums: NDArray[Any], exponent: int) -> NDArray[Any]:
 
 
 def integer_summary(table: Ints, on: Ruler, **facts: Any) -> Summary:
-    """A summary from int64 sums [label, (n, R1, R2, R3), row], where R_j = Σ floor(r^j·2^31 + ½) and rows are those of
-    `Ruler.row_of_cell`."""
-    count = (table[0, 0] + table[1, 0])[on.row_of_cell]
+    """A summary from int64 sums [row, 4·label + (n, R1, R2, R3)], R_j = Σ floor(r^j·2^31 + ½), rows as `row_of_cell`."""
+    count = (table[:, 0] + table[:, 4])[on.row_of_cell]
     cells = np.flatnonzero(count)
+    held = table[on.row_of_cell[cells]].T
     sums = np.empty((2, len(INTEGER_SUMS), len(cells)), dtype=np.int64)
-    for label, j in np.ndindex(2, 4):
-        held = table[label, j, on.row_of_cell[cells]]
-        if j == 0:
-            sums[label, 0] = held
-        else:
-            sums[label, 2 * j - 1] = held >> NUMERATOR_BITS
-            sums[label, 2 * j] = held & (2**NUMERATOR_BITS - 1)
+    for label in (0, 1):
+        n, *powers = held[4 * label : 4 * label + 4]
+        sums[label, 0] = n
+        for j, power in enumerate(powers):
+            sums[label, 2 * j + 1] = power >> NUMERATOR_BITS
+            sums[label, 2 * j + 2] = power & (2**NUMERATOR_BITS - 1)
     return Summary(ruler=on, cells=cells, sums=sums.reshape(14, len(cells)), rows=count[cells], **facts)
 
 

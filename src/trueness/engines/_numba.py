@@ -214,16 +214,22 @@ def _mark(f, wanted, taken):  # type: ignore[no-untyped-def]
     return count
 
 
-def _lone(f, extra_before, extra, score, mixed):  # type: ignore[no-untyped-def]
-    """Keep the first score met in each cell, and mark cells that hold another one."""
-    for i in range(f.size):
-        x = f[i]
-        cell, _ = place(x, extra_before, extra)
-        if score[cell] != x:
-            if np.isnan(score[cell]):
-                score[cell] = x
-            else:
-                mixed[cell] = 1
+def _lone(f, score, mixed):  # type: ignore[no-untyped-def]
+    """Keep the first score met in each slot, and mark slots that hold another one."""
+    slots = np.empty(_BATCH, np.int32)
+    for first in range(0, f.size, _BATCH):
+        size = min(_BATCH, f.size - first)
+        for i in range(size):
+            slot, _ = slot_of(f[first + i])
+            slots[i] = np.int32(slot)
+        for i in range(size):
+            x = f[first + i]
+            kept = score[slots[i]]
+            if kept != x:
+                if np.isnan(kept):
+                    score[slots[i]] = x
+                else:
+                    mixed[slots[i]] = 1
 
 
 def _refine(f, y, w, extra_before, extra, numbers, parts, table):  # type: ignore[no-untyped-def]
@@ -305,4 +311,4 @@ def refine() -> Callable[..., Any]:
 @lru_cache
 def lone() -> Callable[..., Any]:
     """Scores that are alone in their cell."""
-    return _compile(_lone, _reading(np.dtype(np.float64)), *_EXTRA, _F8, numba.types.Array(numba.uint8, 1, "C"))
+    return _compile(_lone, _reading(np.dtype(np.float64)), _F8, numba.types.Array(numba.uint8, 1, "C"))

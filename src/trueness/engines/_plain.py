@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._moments import FLOAT_SUMS
 from trueness.ruler import Floats, Ints, Ruler
-from trueness.summary import FLOAT_SUMS, Summary, float_summary, integer_summary
+from trueness.summary import Summary, float_summary, integer_summary
 
 CHUNK = 1 << 17
 _EXACT = 1 << 22  # rows whose 31-bit integers add exactly in float64
@@ -62,7 +63,7 @@ class HardSums:
     def summary(self, **facts: Any) -> Summary:
         """The sums so far."""
         self._flush()
-        return integer_summary(self.table.reshape(4, 2, -1).transpose(1, 0, 2), self.on, **facts)
+        return integer_summary(self.table.reshape(4, 2, -1).T.reshape(-1, 8), self.on, **facts)
 
 
 def _powers(r: Floats) -> Iterator[Floats | None]:

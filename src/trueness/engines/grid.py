@@ -52,50 +52,50 @@ def _spread(x: Floats, mass: Floats, table: Floats) -> None:
         mass = mass * d
 
 
-def rows_in_cells(f: Floats, on: Ruler, wanted: NDArray[np.bool_]) -> Ints:
-    """Positions, ascending, of the rows whose cell is wanted."""
+def rows_in_slots(f: Floats, on: Ruler, slots: Ints) -> Ints:
+    """Positions, ascending, of the rows whose dyadic slot is among these."""
     compiled = accelerator(len(f))
-    # By slot first, which is cheap; the few rows in slots that extra edges cut are then looked at again.
-    slots = np.zeros(SLOTS, dtype=np.uint8)
-    slots[on.slot_of_cell[wanted]] = 1
+    wanted = np.zeros(SLOTS, dtype=np.uint8)
+    wanted[slots] = 1
 
     def work(first: int, last: int) -> list[Ints]:
         taken, found = np.empty(_PIECE + 1, dtype=np.int64), []
         for a in range(first, last, _PIECE):
             part = np.ascontiguousarray(f[a : min(a + _PIECE, last)])
             if compiled is None:
-                found.append(a + np.flatnonzero(slots[on.slots(part)]))
+                found.append(a + np.flatnonzero(wanted[on.slots(part)]))
             else:
-                found.append(a + taken[: compiled.mark()(part, slots, taken)])
+                found.append(a + taken[: compiled.mark()(part, wanted, taken)])
         return found
 
     parts = in_threads(0, len(f), _THREADS, work)
-    rows = np.concatenate([np.zeros(0, dtype=np.int64), *(p for part in parts for p in part)])
-    return rows[wanted[on.locate(f[rows]).cell]]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *(p for part in parts for p in part)])
 
 
 def lone_scores(f: Floats, on: Ruler) -> Floats:
-    """For each cell the score that all its rows have; NaN where they differ, and for empty cells."""
+    """For each cell the score that all rows of its dyadic slot have; NaN where they differ, and for empty cells."""
     compiled = accelerator(len(f))
 
     def work(first: int, last: int) -> tuple[Floats, NDArray[np.uint8]]:
-        score, mixed = np.full(on.cells, np.nan), np.zeros(on.cells, dtype=np.uint8)
+        score, mixed = np.full(SLOTS, np.nan), np.zeros(SLOTS, dtype=np.uint8)
         for a in range(first, last, _PIECE):
             part = np.ascontiguousarray(f[a : min(a + _PIECE, last)])
             if compiled is None:
-                cell = on.locate(part).cell
-                other = np.flatnonzero(score[cell] != part)
-                new = other[np.isnan(score[cell[other]])]
-                score[cell[new]] = part[new]
-                mixed[cell[other[score[cell[other]] != part[other]]]] = 1
+                slot = on.slots(part)
+                other = np.flatnonzero(score[slot] != part)
+                new = other[np.isnan(score[slot[other]])]
+                score[slot[new]] = part[new]
+                mixed[slot[other[score[slot[other]] != part[other]]]] = 1
             else:
-                compiled.lone()(part, on.extra_before, on.extra, score, mixed)
+                compiled.lone()(part, score, mixed)
         return score, mixed
 
     results = in_threads(0, len(f), _THREADS, work)
     least, most = (reduce(choose, (score for score, _ in results)) for choose in (np.fmin, np.fmax))
     same = (least == most) & ~np.any([mixed for _, mixed in results], axis=0)
-    return np.where(same, least, np.nan)
+    lone = np.full(on.cells, np.nan)
+    lone[on.locate(least[same]).cell] = least[same]
+    return lone
 
 
 @dataclass(frozen=True, slots=True)

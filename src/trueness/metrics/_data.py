@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness.engines.arrays import reduce_rows
-from trueness.engines.grid import ORDERS, Runs, collapse, grid_moments, lone_scores, refine_cells, rows_in_cells
+from trueness.engines.arrays import nothing_odd, reduce_rows
+from trueness.engines.grid import ORDERS, Runs, collapse, grid_moments, lone_scores, refine_cells, rows_in_slots
 from trueness.errors import InputError, NeedsRowsError
 from trueness.inputs import Arrays, Rows, read_rows
 from trueness.ruler import Ruler, ruler
@@ -24,7 +24,7 @@ __all__ = [
     "grid_moments",
     "lone_scores",
     "refine_cells",
-    "rows_in_cells",
+    "rows_in_slots",
 ]
 
 Names = tuple[str, str, str]
@@ -56,13 +56,21 @@ class RowData:
     @cached_property
     def arrays(self) -> Arrays:
         """Scores, outcomes and weights of the usable rows; scores and weights in float64."""
-        checked = next(iter(self._summaries.values()), None)
-        if checked is None or self.rows.w is not None or checked.clipped or checked.n != len(self.rows):
+        if self.small or not self._as_they_are:
             return self.rows.arrays()
-        # The summary has seen every row and found nothing to change: no second check.
         n = len(self.rows)
-        f = np.asarray(self.rows.f.chunk(0, n), dtype=np.float64)
-        return Arrays(f=f, y=_number(self.rows.y.chunk(0, n)), w=None, soft=checked.soft, clipped=0, rejected={})
+        f, y = np.asarray(self.rows.f.chunk(0, n), dtype=np.float64), _number(self.rows.y.chunk(0, n))
+        soft = y.dtype.kind == "f" and any(
+            bool(np.any((part > 0) & (part < 1))) for part in (y[a : a + SMALL] for a in range(0, n, SMALL))
+        )
+        return Arrays(f=f, y=y, w=None, soft=soft, clipped=0, rejected={})
+
+    @property
+    def _as_they_are(self) -> bool:
+        """Whether all rows can be used unchanged: a summary has seen them all, or a quick look says so."""
+        for summary in self._summaries.values():
+            return self.rows.w is None and not summary.clipped and summary.n == len(self.rows)
+        return nothing_odd(self.rows)
 
     @cached_property
     def total_weight(self) -> float:

@@ -5,16 +5,15 @@ only cells whose bound passes the best edge value can hold an extreme; just thei
 (ties, rare events) their cells are cut finer once, and parts that hold a single score need no sorting.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness.metrics._data import RowData, collapse, lone_scores, refine_cells, rows_in_cells
-from trueness.ruler import Floats, Ints
-from trueness.summary import FLOAT_SUMS, Summary
+from trueness.metrics._data import RowData, collapse, lone_scores, refine_cells, rows_in_slots
+from trueness.ruler import Floats, Ints, Ruler
+from trueness.summary import Summary
 
 SLACK = 1e-13  # rounding of the cells' sums
 TIE = 1e-15  # values of C closer than this are the same but for rounding
@@ -105,8 +104,7 @@ def _cells(summary: Summary, score: Floats | None = None) -> _Spans:
     total = float(m.weight.sum())
     e, weight = m.e / total, m.weight / total
     if score is not None and summary.exact:
-        ones = summary.float_sums[FLOAT_SUMS.index("wy2")]
-        e = np.where(np.isnan(score), e, (ones - m.weight * score) / total)
+        e = np.where(np.isnan(score), e, (summary.columns.wy2 - m.weight * score) / total)
     return _Spans(np.cumsum(e) - e, np.cumsum(weight) - weight, e, m.e_positive / total, weight)
 
 
@@ -129,7 +127,7 @@ def from_rows(data: RowData) -> Extremes:
     """Extremes of C over all rows."""
     if data.small:
         whole = _Spans(*np.zeros((5, 1)))
-        return _sorted(Extremes(), data, slice(None), lambda f: np.zeros(len(f), dtype=np.int64), whole)
+        return _sorted(Extremes(), data, slice(None), np.zeros(1), np.full(1, np.inf), whole)
     summary = data.summary()
     cells = _cells(summary)
     wanted = cells.may_hold(Extremes().over(cells.end, cells.end, cells.before + cells.weight))
@@ -143,12 +141,16 @@ def from_rows(data: RowData) -> Extremes:
         wanted &= ~alone
     if not wanted.any():
         return found
-    numbers = np.full(summary.ruler.cells, -1, dtype=np.int64)
-    numbers[summary.cells[wanted]] = np.arange(int(wanted.sum()))
+    chosen, cells = summary.cells[wanted], cells.pick(wanted)
     if _crowded(summary, wanted):
-        return _refined(found, data, summary, numbers, cells.pick(wanted))
-    taken = rows_in_cells(data.arrays.f, summary.ruler, numbers >= 0)
-    return _sorted(found, data, taken, lambda f: numbers[summary.ruler.locate(f).cell], cells.pick(wanted))
+        return _refined(found, data, summary.ruler, chosen, cells)
+    taken = rows_in_slots(data.arrays.f, summary.ruler, summary.ruler.slot_of_cell[chosen])
+    return _sorted(found, data, taken, *_edges(summary.ruler, chosen), cells)
+
+
+def _edges(on: Ruler, cells: Ints) -> tuple[Floats, Floats]:
+    """Lowest score of each cell, and the lowest above it."""
+    return on.edges[cells], np.where(cells == on.cells - 1, np.inf, on.edges[cells + 1])
 
 
 def _crowded(summary: Summary, wanted: NDArray[np.bool_]) -> bool:
@@ -156,49 +158,43 @@ def _crowded(summary: Summary, wanted: NDArray[np.bool_]) -> bool:
     return int(summary.rows[wanted].sum()) > max(_CROWDED, summary.n // 6)
 
 
-def _refined(found: Extremes, data: RowData, summary: Summary, numbers: Ints, cells: _Spans) -> Extremes:
+def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Spans) -> Extremes:
     """Extremes from cells cut finer; only parts that may hold one and have more than one score are sorted."""
     rows, total = data.arrays, data.total_weight
-    parts = max(1, min(_PARTS, _TABLE // len(cells.e)))
-    table = refine_cells(rows.f, rows.y, rows.w, summary.ruler, numbers, parts, soft=rows.soft)
+    numbers = np.full(on.cells, -1, dtype=np.int64)
+    numbers[chosen] = np.arange(len(chosen))
+    parts = 1 << max(0, min(_PARTS, _TABLE // len(chosen)).bit_length() - 1)
+    table = refine_cells(rows.f, rows.y, rows.w, on, numbers, parts, soft=rows.soft)
     held = np.flatnonzero(table[:, 0] > 0)
-    cell = held // parts
+    cell, part = held // parts, held % parts
     weight, e, positive = table[held, :3].T / total
     least, most = table[held, 3:].T
     first = np.searchsorted(cell, cell, side="left")  # of the parts of the same cell
     run, mass = np.cumsum(e) - e, np.cumsum(weight) - weight
-    spans = _Spans(
-        cells.start[cell] + (run - run[first]),
-        cells.before[cell] + (mass - mass[first]),
-        e,
-        positive,
-        weight,
-    )
-    found = found.over(spans.end, most, spans.before + spans.weight)
+    start, before = cells.start[cell] + (run - run[first]), cells.before[cell] + (mass - mass[first])
+    spans = _Spans(start, before, e, positive, weight)
+    found = found.over(spans.end, most, before + weight)
     wanted = spans.may_hold(found) & (least < most)
     if not wanted.any():
         return found
-    number_of_part = np.full(len(cells.e) * parts, -1, dtype=np.int64)
-    number_of_part[held[wanted]] = np.arange(int(wanted.sum()))
-    some = np.zeros(len(cells.e), dtype=bool)
-    some[cell[wanted]] = True
-    taken = rows_in_cells(rows.f, summary.ruler, (numbers >= 0) & some[np.maximum(numbers, 0)])
-
-    def number(f: Floats) -> Ints:
-        located = summary.ruler.locate(f)
-        part = np.minimum((located.r * parts).astype(np.int64), parts - 1)
-        return number_of_part[numbers[located.cell] * parts + part]
-
-    return _sorted(found, data, taken[number(rows.f[taken]) >= 0], number, spans.pick(wanted))
+    cell, part = chosen[cell[wanted]], part[wanted]
+    taken = rows_in_slots(rows.f, on, on.slot_of_cell[cell])
+    low, high = _edges(on, cell)
+    k, u = on.k[cell], on.unit[cell]
+    low = np.maximum(low, (k + part / parts) / u)
+    high = np.where(part == parts - 1, high, np.minimum(high, (k + (part + 1) / parts) / u))
+    return _sorted(found, data, taken, low, high, spans.pick(wanted))
 
 
-def _sorted(found: Extremes, data: RowData, taken: Ints | slice, numbers: Callable[[Floats], Ints], spans: _Spans) -> Extremes:
-    """Extremes of those found and of C at the rows taken; `numbers` tells the range that holds a score."""
+def _sorted(found: Extremes, data: RowData, taken: Ints | slice, low: Floats, high: Floats, spans: _Spans) -> Extremes:
+    """Extremes of those found and of C at the scores of the rows taken that lie in ranges [low, high)."""
     rows, total = data.arrays, data.total_weight
     runs = collapse(rows.f[taken], rows.y[taken], None if rows.w is None else rows.w[taken], soft=rows.soft)
-    at = numbers(runs.f)
+    start, stop = np.searchsorted(runs.f, low), np.searchsorted(runs.f, high)
+    count = stop - start
+    at = np.repeat(np.arange(len(count)), count)  # the range of each run, range after range
+    run = np.arange(len(at)) + np.repeat(start - (np.cumsum(count) - count), count)
     e, weight = np.cumsum(runs.e) / total, np.cumsum(runs.weight) / total
-    first = np.searchsorted(at, at, side="left") - 1  # the last run before this range; −1 for none
-    c = spans.start[at] + (e - np.append(e, 0.0)[first])
-    share = spans.before[at] + (weight - np.append(weight, 0.0)[first])
-    return found.over(c, runs.f, share)
+    c = (spans.start - np.append(e, 0.0)[start - 1])[at] + e[run]
+    share = (spans.before - np.append(weight, 0.0)[start - 1])[at] + weight[run]
+    return found.over(c, runs.f[run], share)

@@ -170,7 +170,7 @@ def _combine(table: _Bins, norm: str, weighting: str, debias: bool) -> float:
 def _cell_bins(summary: Summary, bins: int) -> _Bins:
     m = summary.moments
     at = summary.ruler.bin_of_cell(bins)[summary.cells]
-    outcomes = m.weight * m.mean + m.e
+    outcomes = summary.columns.wy2 if summary.exact else m.weight * m.mean + m.e
     return _held(at, bins, m.weight, m.e, outcomes, np.full(bins, 1 / bins), summary.exact)
 
 
