@@ -18,7 +18,12 @@ from benchmarks.timing import WARM_UP_ROWS
 
 MIB = 1 << 20
 
-_IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
+_IMPORT = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
+_IMPORTS = {
+    "numpy": "import numpy",
+    "trueness": "import numpy, trueness",
+    "every name": "import numpy; from trueness import *",
+}
 
 _COMPILE = f"""
 import time
@@ -84,14 +89,14 @@ def _peak(call: Callable[[], Any]) -> float:
 
 
 def import_seconds(repeats: int) -> dict[str, float]:
-    """Median seconds of ``import numpy`` and of ``import trueness``, in fresh processes that take turns after a first pair."""
-    times: dict[str, list[float]] = {"numpy": [], "trueness": []}
+    """Median seconds of each of _IMPORTS, in fresh processes that take turns after a first round."""
+    times: dict[str, list[float]] = {name: [] for name in _IMPORTS}
     for turn in range(repeats + 1):
-        for module, found in times.items():
-            seconds = float(_fresh(_IMPORT.format(module)))
+        for name, found in times.items():
+            seconds = float(_fresh(_IMPORT.format(_IMPORTS[name])))
             if turn:
                 found.append(seconds)
-    return {module: statistics.median(found) for module, found in times.items()}
+    return {name: statistics.median(found) for name, found in times.items()}
 
 
 def compile_seconds() -> tuple[float, float]:

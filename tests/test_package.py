@@ -1,10 +1,12 @@
 """What a user gets from ``import trueness``: few imports, the public names, one version."""
 
+import ast
 import importlib.metadata
 import importlib.resources
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -17,15 +19,18 @@ HEAVY = {
 
 
 def test_import_loads_nothing_heavy():
-    code = "import sys, trueness; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    code = "import sys; from trueness import *; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert HEAVY & set(done.stdout.split()) == set()
 
 
 def test_all_is_sorted_and_complete():
     assert trueness.__all__ == sorted(trueness.__all__)
+    for name in trueness.__all__:
+        getattr(trueness, name)
+    helpers = {"Any", "TYPE_CHECKING", "import_module"}
     public = {name for name, value in vars(trueness).items() if name[0] != "_" and not inspect.ismodule(value)}
-    assert public == set(trueness.__all__)
+    assert public - helpers == set(trueness.__all__)
 
 
 @pytest.mark.parametrize("name", trueness.__all__)
@@ -48,3 +53,19 @@ def test_version_is_that_of_the_distribution():
 
 def test_types_are_published():
     assert importlib.resources.files("trueness").joinpath("py.typed").is_file()
+
+
+def test_names_are_found_where_type_checkers_are_told():
+    """The imports that type checkers read, the lazy table and `__all__` say the same."""
+    tree = ast.parse(Path(trueness.__file__).read_text(encoding="utf-8"))
+    told = {
+        alias.name: node.module.removeprefix("trueness.")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("trueness.")
+        for alias in node.names
+    }
+    assert told == {**trueness._HOME, "TruenessError": "errors", "TruenessWarning": "errors"}
+    assert sorted(told) == sorted(trueness.__all__)
+    assert set(trueness.__all__) <= set(dir(trueness))
+    with pytest.raises(AttributeError, match="no attribute 'smooth_ecee'"):
+        trueness.smooth_ecee  # noqa: B018

@@ -1,16 +1,21 @@
 """How close predicted probabilities come to what then happens: calibration, measured exactly."""
 
-from trueness.engines.arrays import summarize
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from trueness.errors import TruenessError, TruenessWarning
-from trueness.metrics.binned import binned_ece, soft_mean_ece
-from trueness.metrics.continuity import ece_continuity_gap
-from trueness.metrics.cumulative import CumulativeError, ecce, ecce_mad, ecce_r
-from trueness.metrics.distance import distance_to_calibration, weak_calibration_error
-from trueness.metrics.logit_smoothed import logit_smoothed_ece
-from trueness.metrics.scores import Decomposition, brier_score, decompose, log_loss
-from trueness.metrics.smooth import smooth_ece, smooth_ece_area
-from trueness.multiclass import one_vs_rest, top_k, top_label
-from trueness.summary import Summary
+
+if TYPE_CHECKING:
+    from trueness.engines.arrays import summarize
+    from trueness.metrics.binned import binned_ece, soft_mean_ece
+    from trueness.metrics.continuity import ece_continuity_gap
+    from trueness.metrics.cumulative import CumulativeError, ecce, ecce_mad, ecce_r
+    from trueness.metrics.distance import distance_to_calibration, weak_calibration_error
+    from trueness.metrics.logit_smoothed import logit_smoothed_ece
+    from trueness.metrics.scores import Decomposition, brier_score, decompose, log_loss
+    from trueness.metrics.smooth import smooth_ece, smooth_ece_area
+    from trueness.multiclass import one_vs_rest, top_k, top_label
+    from trueness.summary import Summary
 
 __version__ = "0.1.0"
 
@@ -39,3 +44,30 @@ __all__ = [
     "top_label",
     "weak_calibration_error",
 ]
+
+# Where each name lives; a module is loaded when a name of it is first asked for, so that importing the package is quick.
+_HOMES = {
+    "engines.arrays": ("summarize",),
+    "metrics.binned": ("binned_ece", "soft_mean_ece"),
+    "metrics.continuity": ("ece_continuity_gap",),
+    "metrics.cumulative": ("CumulativeError", "ecce", "ecce_mad", "ecce_r"),
+    "metrics.distance": ("distance_to_calibration", "weak_calibration_error"),
+    "metrics.logit_smoothed": ("logit_smoothed_ece",),
+    "metrics.scores": ("Decomposition", "brier_score", "decompose", "log_loss"),
+    "metrics.smooth": ("smooth_ece", "smooth_ece_area"),
+    "multiclass": ("one_vs_rest", "top_k", "top_label"),
+    "summary": ("Summary",),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'trueness' has no attribute {name!r}")
+    value = getattr(import_module(f"trueness.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

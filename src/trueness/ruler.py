@@ -6,7 +6,7 @@ k/100 and k/15, and at k/m for every bin count m asked for besides. Cells are [e
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,8 +47,7 @@ def uniform_edges(bins: int) -> Floats:
     return np.arange(bins + 1) / bins
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """Scores on the ruler: the cell, and the position within the dyadic slot that holds the cell."""
 
     cell: Ints
@@ -136,7 +135,20 @@ class Ruler:
     def _passed(self, slot: Ints, scores: Floats) -> tuple[Ints, Ints]:
         """Positions of the scores whose slot extra edges cut, and how many of these edges each is at or above."""
         at = np.flatnonzero(self.cut[slot])
-        return at, np.searchsorted(self.extra, scores[at], side="right") - self.extra_before[slot[at]]
+        first, inside = self.extra_before[slot[at]], scores[at]
+        # Edges that belong to later slots lie above every score here, so there is no need to know how many are this slot's.
+        passed = np.zeros(len(at), dtype=np.int64)
+        for j in range(self._most_cuts):
+            passed += inside >= self._extra_padded[first + j]
+        return at, passed
+
+    @cached_property
+    def _most_cuts(self) -> int:
+        return int(np.diff(self.extra_before).max())
+
+    @cached_property
+    def _extra_padded(self) -> Floats:
+        return np.concatenate([self.extra, np.full(self._most_cuts, np.inf)])
 
     def has(self, bins: int) -> bool:
         """Whether `bins` equal-width bins are unions of cells."""

@@ -216,6 +216,8 @@ def _compiled_hard(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop
             f, y = _kernel_scores(f), _kernel_labels(y)
             if compiled.hard(f.dtype, y.dtype)(f, y, on.cut, on.extra_before, on.extra, table):
                 odd = ~((f >= 0) & (f <= 1) & ((y == 0) | (y == 1)))
+                if np.any((y[odd] > rows.y.tolerance) & (y[odd] < 1 - rows.y.tolerance)):
+                    raise SoftLabelMet
                 odd_rows = odd_rows or HardSums(on)
                 rejects.add(odd_rows, rows, f[odd], y[odd], None)
         return table, rejects, odd_rows

@@ -1,9 +1,8 @@
 """Second passes over rows that are already checked: moments on a uniform grid, and the rows of chosen cells."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,8 +97,7 @@ def lone_scores(f: Floats, on: Ruler) -> Floats:
     return lone
 
 
-@dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(NamedTuple):
     """Rows with equal scores put together, in score order."""
 
     f: Floats

@@ -56,21 +56,14 @@ class RowData:
     @cached_property
     def arrays(self) -> Arrays:
         """Scores, outcomes and weights of the usable rows; scores and weights in float64."""
-        if self.small or not self._as_they_are:
+        n, seen = len(self.rows), next(iter(self._summaries.values()), None)
+        if self.small or self.rows.w is not None:
             return self.rows.arrays()
-        n = len(self.rows)
+        # A summary has seen every row, or a quick look does: where nothing need change there is no second check.
+        if (seen.clipped or seen.n != n) if seen else not nothing_odd(self.rows):
+            return self.rows.arrays()
         f, y = np.asarray(self.rows.f.chunk(0, n), dtype=np.float64), _number(self.rows.y.chunk(0, n))
-        soft = y.dtype.kind == "f" and any(
-            bool(np.any((part > 0) & (part < 1))) for part in (y[a : a + SMALL] for a in range(0, n, SMALL))
-        )
-        return Arrays(f=f, y=y, w=None, soft=soft, clipped=0, rejected={})
-
-    @property
-    def _as_they_are(self) -> bool:
-        """Whether all rows can be used unchanged: a summary has seen them all, or a quick look says so."""
-        for summary in self._summaries.values():
-            return self.rows.w is None and not summary.clipped and summary.n == len(self.rows)
-        return nothing_odd(self.rows)
+        return Arrays(f=f, y=y, w=None, soft=seen.soft if seen else _is_soft(y), clipped=0, rejected={})
 
     @cached_property
     def total_weight(self) -> float:
@@ -83,6 +76,11 @@ class RowData:
         x = self.arrays
         e: NDArray[np.float64] = x.y[a:b] - x.f[a:b]
         return e if x.w is None else x.w[a:b] * e
+
+
+def _is_soft(y: NDArray[Any]) -> bool:
+    parts = (y[a : a + SMALL] for a in range(0, len(y), SMALL))
+    return y.dtype.kind == "f" and any(bool(np.any((part > 0) & (part < 1))) for part in parts)
 
 
 def _number(y: NDArray[Any]) -> NDArray[Any]:

@@ -5,8 +5,7 @@ only cells whose bound passes the best edge value can hold an extreme; just thei
 (ties, rare events) their cells are cut finer once, and parts that hold a single score need no sorting.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,7 @@ _PARTS = 64  # parts of a cell that is cut
 _TABLE = 1 << 20  # parts in all
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """A value of C: all rows with scores up to `score`, which hold the share `weight` of the total."""
 
     value: float
@@ -34,8 +32,7 @@ class Point:
 ORIGIN = Point(0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Extremes:
+class Extremes(NamedTuple):
     """The highest and lowest point of C, C_0 = 0 included; the first in score order on ties."""
 
     highest: Point = ORIGIN
@@ -70,8 +67,7 @@ def _better(old: Point, new: Point, sign: float) -> Point:
     return new if new.weight < old.weight else old
 
 
-@dataclass(frozen=True, slots=True)
-class _Spans:
+class _Spans(NamedTuple):
     """Neighbouring ranges of scores: what C is where each begins, and how it can move inside. Shares of the total."""
 
     start: Floats  # C before the range
@@ -90,7 +86,7 @@ class _Spans:
         return self.start + self.positive, self.start + np.minimum(self.e - self.positive, 0)
 
     def pick(self, which: NDArray[Any]) -> "_Spans":
-        return _Spans(*(getattr(self, name)[which] for name in ("start", "before", "e", "positive", "weight")))
+        return _Spans(*(column[which] for column in self))
 
     def may_hold(self, found: Extremes) -> NDArray[np.bool_]:
         """Ranges whose inside may pass the extremes found so far."""
@@ -117,8 +113,8 @@ def from_cells(summary: Summary) -> tuple[Extremes, Extremes]:
     edges = Extremes().over(cells.end, score, cells.before + cells.weight)
     high, low = cells.reach
     bounds = Extremes(
-        highest=replace(ORIGIN, value=max(edges.highest.value, float(high.max())) + SLACK),
-        lowest=replace(ORIGIN, value=min(edges.lowest.value, float(low.min())) - SLACK),
+        highest=ORIGIN._replace(value=max(edges.highest.value, float(high.max())) + SLACK),
+        lowest=ORIGIN._replace(value=min(edges.lowest.value, float(low.min())) - SLACK),
     )
     return edges, bounds
 
@@ -155,7 +151,7 @@ def _edges(on: Ruler, cells: Ints) -> tuple[Floats, Floats]:
 
 def _crowded(summary: Summary, wanted: NDArray[np.bool_]) -> bool:
     """Whether sorting the rows of the wanted cells would cost more than another pass over all rows."""
-    return int(summary.rows[wanted].sum()) > max(_CROWDED, summary.n // 6)
+    return int(summary.rows[wanted].sum()) > max(_CROWDED, summary.n // 4)
 
 
 def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Spans) -> Extremes:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from trueness.summary import Summary
 MAX_CELLS = 1 << 22
 MARGIN = 9.0  # bandwidths beyond which a Gaussian tail is below float64's resolution
 LOGIT_CLIP = 1e-10
+_BELOW_ONE = 1 - 2.0**-53
 _LINK_SCALE = 0.5  # the sigmoid bends over a unit of logit; a wide kernel must not decide the steps alone
 
 Kind = Literal["residual", "outcome", "counter"]  # w(y − f), wy, w(1 − y)
@@ -53,8 +54,7 @@ def identity_link(t: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     return t, 1 - t, np.ones_like(t), np.zeros_like(t)
 
 
-@dataclass(frozen=True)
-class Scale:
+class Scale(NamedTuple):
     """A map from scores to positions; the probability scale reflects at its ends 0 and 1."""
 
     name: str
@@ -70,8 +70,7 @@ PROBABILITY = Scale("probability", lambda f: f)
 LOGIT = Scale("logit", logit)
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """An interval of positions, mapped to [0, 1] for the cosine basis."""
 
     low: float
@@ -100,8 +99,8 @@ class Masses(Protocol):
         """Smallest and largest position."""
 
     @property
-    def size(self) -> int:
-        """How many rows or cells there are."""
+    def rows(self) -> int:
+        """How many rows there are."""
 
     def tables(self, window: Window, cells: int) -> list[Floats]:
         """For each kind the moments [p, cell] on a grid over the window."""
@@ -189,7 +188,7 @@ class RowMasses:
         return float(low), float(high)
 
     @property
-    def size(self) -> int:
+    def rows(self) -> int:
         """How many rows there are."""
         return len(self.data.arrays.f)
 
@@ -205,18 +204,29 @@ class RowMasses:
         """For each kind the moments [p, cell] on a grid over the window."""
         f = self.data.arrays.f
 
-        def chunk(a: int, b: int) -> tuple[Floats, tuple[Floats, ...]]:
+        def place(a: int, b: int) -> Floats:
             x = self.scale.position(f[a:b])
-            if window.length != 1.0 or window.low != 0.0:
-                x = (x - window.low) / window.length
-            return x, tuple(self._mass(kind, a, b) for kind in self.kinds)
+            return x if window.length == 1.0 and window.low == 0.0 else (x - window.low) / window.length
 
-        return [table / self.data.total_weight for table in grid_moments(len(f), chunk, cells)]
+        def chunk(a: int, b: int) -> tuple[Floats, tuple[Floats, ...]]:
+            return place(a, b), tuple(self._mass(kind, a, b) for kind in self.kinds)
+
+        def by_label(a: int, b: int) -> tuple[Floats, tuple[Floats, ...]]:
+            return (np.minimum(place(a, b), _BELOW_ONE) + rows.y[a:b]) / 2, (np.ones(b - a),)
+
+        rows = self.data.arrays
+        if self.kinds == ("outcome", "counter") and rows.w is None and not rows.soft:
+            # Each row counts in one of the two tables: as one mass on a grid of twice the length.
+            (both,) = grid_moments(len(f), by_label, 2 * cells)
+            tables = [both[:, cells:], both[:, :cells]]
+        else:
+            tables = grid_moments(len(f), chunk, cells)
+        return [table / self.data.total_weight for table in tables]
 
     def points(self) -> tuple[Floats, list[Floats]]:
         """Positions of the distinct scores in order, and the mass of each kind there."""
-        rows = self.data.arrays
-        runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
+        data = self.data.arrays
+        runs = collapse(data.f, data.y, data.w, soft=data.soft)
         total = self.data.total_weight
         ones = runs.weight * runs.f + runs.e
         kinds = {"residual": runs.e, "outcome": ones, "counter": runs.weight * (1 - runs.f) - runs.e}
@@ -242,9 +252,9 @@ class CellMasses:
         return float(self._positions[0]), float(self._positions[-1])
 
     @property
-    def size(self) -> int:
-        """How many cells there are."""
-        return len(self._positions)
+    def rows(self) -> int:
+        """How many rows there are."""
+        return self.summary.n
 
     def _central(self, kind: Kind) -> tuple[Floats, Floats, Floats]:
         """Σm, Σm(f − mean), Σm(f − mean)² of each cell."""

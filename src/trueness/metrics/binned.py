@@ -1,7 +1,6 @@
 """Binned calibration errors: ECE in its variants, and SMECE for soft labels."""
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,8 +139,7 @@ def soft_mean_ece(y_true: Any, y_prob: Any = None, *, bins: int = 10, sample_wei
     return _combine(_cell_bins(as_summary(y_true, y_prob, sample_weight, bins=check_bins(bins)), bins), "l1", "mass", False)
 
 
-@dataclass(frozen=True)
-class _Bins:
+class _Bins(NamedTuple):
     """Sums of the bins that hold rows."""
 
     weight: Array

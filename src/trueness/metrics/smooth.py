@@ -187,13 +187,15 @@ def _at(masses: Masses, bandwidth: float) -> float:
 
 def _fixed_point(masses: Masses) -> float:
     window = window_for(masses, 1.0)  # no residual exceeds 1, and neither does the bandwidth
-    few = masses.size <= _FEW
+    few = masses.rows <= _FEW
     for cells in (_SHORT, *_LADDER) if few else _LADDER:
         tables = masses.tables(window, cells)
         if not tables[0].any():
             return 0.0
         curve = Smoothed(tables, window)
-        found = fixed_point(curve.integral, min(1.0, float(np.abs(tables[0][0]).sum())), curve.finest)
+        # Calibrated rows give about this much, others at least the net error.
+        guess = max((0.03 / masses.rows) ** (1 / 3), abs(float(curve.coefficients[0][0])))
+        found = fixed_point(curve.integral, guess, curve.finest)
         if found is not None:
             return found
         if few and isinstance(masses, RowMasses) and _by_scores(sums := masses.points()[1][0]):
