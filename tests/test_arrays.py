@@ -235,6 +235,13 @@ def test_numba_is_loaded_only_for_sizes_that_pay():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+def test_a_folder_called_numba_is_not_numba(monkeypatch):
+    from importlib.machinery import ModuleSpec
+
+    monkeypatch.setattr(arrays, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
+    assert arrays.accelerator(10**9) is None
+
+
 def test_without_numba_the_answer_is_the_same():
     script = (
         "import sys; sys.modules['numba'] = None\n"

@@ -128,7 +128,10 @@ def nothing_odd(rows: Rows) -> bool:
 def accelerator(n: int) -> ModuleType | None:
     """The compiled kernels, when numba is installed and n rows are enough to pay for them."""
     loaded = "trueness.engines._numba" in sys.modules
-    if n < (PAYS_ONCE_LOADED if loaded else PAYS_TO_LOAD) or find_spec("numba") is None:
+    if n < (PAYS_ONCE_LOADED if loaded else PAYS_TO_LOAD):
+        return None
+    spec = find_spec("numba")
+    if spec is None or spec.origin is None:  # absent, or a mere folder of that name
         return None
     from trueness.engines import _numba
 
