@@ -7,6 +7,7 @@ from trueness.errors import TruenessError, TruenessWarning
 
 if TYPE_CHECKING:
     from trueness.engines.arrays import summarize
+    from trueness.inference import brownian
     from trueness.metrics.binned import binned_ece, soft_mean_ece
     from trueness.metrics.continuity import ece_continuity_gap
     from trueness.metrics.cumulative import CumulativeError, ecce, ecce_mad, ecce_r
@@ -27,6 +28,7 @@ __all__ = [
     "TruenessWarning",
     "binned_ece",
     "brier_score",
+    "brownian",
     "decompose",
     "distance_to_calibration",
     "ecce",
@@ -48,6 +50,7 @@ __all__ = [
 # Where each name lives; a module is loaded when a name of it is first asked for, so that importing the package is quick.
 _HOMES = {
     "engines.arrays": ("summarize",),
+    "inference": ("brownian",),
     "metrics.binned": ("binned_ece", "soft_mean_ece"),
     "metrics.continuity": ("ece_continuity_gap",),
     "metrics.cumulative": ("CumulativeError", "ecce", "ecce_mad", "ecce_r"),
