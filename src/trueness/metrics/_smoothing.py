@@ -15,7 +15,6 @@ import numpy as np
 from trueness.ruler import Floats
 
 CELLS_PER_BANDWIDTH = 8  # with moments to order 5 the grid then shows below 1e-9
-_NODES_PER_BANDWIDTH = 12
 _REACH = 8.6  # exp(−8.6²/2) is below float64's resolution
 _DERIVATIVE_SIGN = (1, -1, -1, 1, 1, -1)  # of cos, sin alternating: cos, −sin, −cos, sin, cos, −sin
 
@@ -38,9 +37,9 @@ def cosine_coefficients(moments: Floats) -> Floats:
     return a
 
 
-def intervals_for(sigma: float) -> int:
-    """Steps of [0, 1] that resolve features of width σ, a power of two."""
-    return 1 << max(4, math.ceil(math.log2(_NODES_PER_BANDWIDTH / sigma)))
+def intervals_for(sigma: float, nodes: int = 12) -> int:
+    """Steps of [0, 1] that resolve features of width σ with so many nodes, a power of two."""
+    return 1 << max(4, math.ceil(math.log2(nodes / sigma)))
 
 
 def smoothed(a: Floats, sigma: float, intervals: int) -> tuple[Floats, Floats, Floats]:
