@@ -53,7 +53,7 @@ def test_missing_or_infinite(bad, place, name, code):
     columns[place][[1, 3]] = bad
     assert message(*columns) == (
         f"{name}: 2 of 4 values are missing or not finite (first: row 1, value {bad}). "
-        "Fill or remove them first, or pass nan='drop' to summarize, assess or compare, which counts what it drops."
+        "Fill or remove them first, or pass nan='drop' to summarize, which counts what it drops."
     )
     got = read(*columns, nan="drop")
     assert got.rejected == {REASONS[code]: 2}
@@ -180,7 +180,7 @@ def test_other_codes_for_outcomes(values, make):
     for value in values:
         assert f"{value} ({6 // len(values)} rows)" in text
     event = max(values)
-    assert text.endswith(f"the event: pos_label={event} on summarize or assess, or pass y_true == {event}.")
+    assert text.endswith(f"the event: pos_label={event} on summarize, or pass y_true == {event}.")
     got = read(make(labels), [0.5] * 6, pos_label=event)
     assert got.y.tolist() == [float(label == event) for label in labels]
 
@@ -224,7 +224,7 @@ def test_text_labels(kind):
     text = message(LABELS[kind](labels), [0.5] * 4)
     assert text.startswith(f"y_true: 4 of 4 values are of type {type(ham).__name__} in a column of dtype ")
     assert f", not numbers (first: row 0, value {ham!r}). Observed values: {ham!r} (3 rows), {spam!r} (1 rows)." in text
-    assert text.endswith(f"pos_label={spam!r} on summarize or assess, or pass y_true == {spam!r}.")
+    assert text.endswith(f"pos_label={spam!r} on summarize, or pass y_true == {spam!r}.")
     rows = read_rows(LABELS[kind](labels), [0.5] * 4, pos_label=spam)
     assert rows.arrays().y.tolist() == [0.0, 1.0, 0.0, 0.0]
     assert f"y_true: {spam!r} counted as 1, every other value as 0" in rows.notes
@@ -459,7 +459,7 @@ def test_things_that_live_elsewhere_are_not_collected():
     import dask.array
 
     text = message([0, 1], dask.array.from_array(np.array([0.5, 0.5])))
-    assert text.startswith("y_prob: a dask.array.core.Array is not a column of values. Use summarize_frame")
+    assert text.startswith("y_prob: a dask.array.core.Array is not a column of values. Collect the column")
     assert "y_prob: a pandas" in message([0, 1], pd.DataFrame({"a": [1, 2]}).groupby("a"))
 
 
@@ -569,7 +569,7 @@ def test_another_order_of_the_index():
     f = pd.Series([0.25, 0.5, 0.75], index=[10, 12, 11])
     assert message(y, f) == (
         "y_prob: 2 of 3 index labels are not in the order of y_true (first: row 1, label 12 where y_true has 11). "
-        "Match by label with align='index' or .reindex, or by position with align='position' or .to_numpy() of both."
+        "Match by label with .reindex, or by position with .to_numpy() of both; summarize also takes align=."
     )
     rows = read_rows(y, f, align="position")
     assert rows.arrays().f.tolist() == [0.25, 0.5, 0.75]
@@ -586,7 +586,7 @@ def test_another_index():
     for align in (None, "index"):
         text = message(y, f, align=align)
         assert "y_prob: 1 of 3 labels of y_true are absent from its index (first: row 1, label 1)" in text
-        assert "align='position'" in text
+        assert ".to_numpy() of both" in text
     assert read(y, f, align="position").f.tolist() == [0.25, 0.5, 0.75]
 
 
@@ -603,7 +603,7 @@ def test_repeated_labels_match_by_position_only():
     assert read(y, f).f.tolist() == [0.25, 0.5, 0.75]
     text = message(y, f, align="index")
     assert "y_true: 1 of 3 index labels are repeats (first: row 2, label 'b')" in text
-    assert "align='position'" in text
+    assert ".to_numpy() of both" in text
     text = message(y, f.iloc[::-1])
     assert "y_prob: its index of 3 labels differs from that of y_true and labels repeat" in text
 

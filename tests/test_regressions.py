@@ -217,3 +217,37 @@ def test_no_warning_escapes_with_warnings_as_errors():
         "    t.log_loss(y, f); t.decompose(y, f, score='log'); t.distance_to_calibration(y, f)\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
+
+
+def test_weak_calibration_error_of_many_scores_is_quick_and_right():
+    """Breakpoints that pass back and forth made this quadratic; a linear programme on 300 scores guards the value."""
+    rng = np.random.default_rng(6)
+    f = rng.random(300_000)
+    y = rng.random(len(f)) < f
+    value = weak_calibration_error(y, f)
+    assert 0 < value < 0.01
+    few = slice(0, 300)
+    assert weak_calibration_error(y[few], f[few]) == pytest.approx(brute.weak_calibration_error(y[few], f[few]), abs=1e-9)
+
+
+def test_summaries_can_be_pickled_and_copied():
+    import copy
+    import pickle
+
+    summary = summarize([0, 1, np.nan], [0.2, 0.7, 0.1], nan="drop", bins=(12,))
+    assert ecce(summary).n == 2  # what was worked out is not carried along
+    for other in (pickle.loads(pickle.dumps(summary)), copy.deepcopy(summary)):  # noqa: S301
+        assert other == summary
+        assert other.rejected == summary.rejected
+        assert other.ruler is summary.ruler
+
+
+def test_swapped_arguments_are_noted():
+    rng = np.random.default_rng(7)
+    f = rng.random(100)
+    assert any("swapped" in note for note in summarize(f, rng.random(100) < f).notes)
+
+
+def test_saving_into_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere' is not a directory"):
+        summarize([0], [0.5]).save(tmp_path / "nowhere" / "s.tns")

@@ -4,7 +4,6 @@ import hashlib
 import io
 import json
 import zipfile
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,7 @@ def decode(content: bytes, name: str) -> Summary:
     """The summary in a file's bytes; `name` is for the error message."""
     body, digest = content[:-_DIGEST], content[-_DIGEST:]
     if not content.startswith(b"PK") or len(content) <= _DIGEST:
-        raise SummaryError(f"{name}: not a trueness summary. Write one with Summary.save or `trueness summarize`.")
+        raise SummaryError(f"{name}: not a trueness summary. Write one with Summary.save.")
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise SummaryError(f"{name}: damaged or not a trueness summary (its digest does not match its content). Make it again.")
     try:
@@ -73,7 +72,7 @@ def _build(header: dict[str, Any], arrays: dict[str, Any]) -> Summary:
         ruler=ruler(header["bins"]),
         soft=bool(header["soft"]),
         exponent=int(header["exponent"]),
-        rejected=MappingProxyType({str(k): int(v) for k, v in header["rejected"].items()}),
+        rejected={str(k): int(v) for k, v in header["rejected"].items()},
         clipped=int(header["clipped"]),
         source=tuple(header["source"]),
         **native,

@@ -14,6 +14,8 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     if os.path.isdir(target):
         raise IsADirectoryError(f"{target!r} is a directory; give the name of a file")
     folder, name = os.path.split(target)
+    if not os.path.isdir(folder or "."):
+        raise FileNotFoundError(f"{folder!r} is not a directory; make it first, or give another name")
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
     try:
         with open(temporary, "xb") as file:

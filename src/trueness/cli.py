@@ -13,6 +13,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -113,6 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(signal.SIGTERM, _terminate)
     try:
         words = list(sys.argv[1:] if arguments is None else arguments)
+        if "--error-format=json" in words or ("--error-format", "json") in pairwise(words):
+            settings.error_format = "json"  # already now: a word before it may be what is wrong
         with cli.make_context("trueness", words, obj=settings) as context:
             cli.invoke(context)
         if sys.stdout is not None:

@@ -60,6 +60,9 @@ class Ruler:
 
     bins: tuple[int, ...] = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ruler, (self.bins,)
+
     @cached_property
     def extra(self) -> Floats:
         """Edges that are not dyadic, in order."""

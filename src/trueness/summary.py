@@ -5,9 +5,8 @@ merge order, engine or machine gives the same bits; weights or soft labels are s
 """
 
 import os
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -36,7 +35,7 @@ class Summary:
     rows: Ints  # rows of positive weight in each cell
     soft: bool = False  # some outcome is strictly between 0 and 1
     exponent: int = 0  # weights were multiplied by 2^-exponent (extreme weights only)
-    rejected: MappingProxyType[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    rejected: dict[str, int] = field(default_factory=dict)
     clipped: int = 0
     source: tuple[str, ...] = ()
 
@@ -71,6 +70,10 @@ class Summary:
     def __hash__(self) -> int:
         return hash(self.digest)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: the fields, not what was worked out from them."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
     def __repr__(self) -> str:
         kind = "integer sums" if self.exact else "float sums, " + ("soft labels" if self.soft else "weights")
         return f"<Summary of {self.n} rows in {len(self.cells)} of {self.ruler.cells} cells, {kind}>"
@@ -91,7 +94,8 @@ class Summary:
         elif np.array_equal(self.columns.wy2, self.columns.w):
             notes.append("only one class: every outcome is 1")
         if np.all(np.isin(self.moments.mean, (0.0, 1.0))):
-            notes.append("predictions are all 0 or 1: are these class labels?")
+            swapped = " Outcomes are not: were y_true and y_prob swapped?" if self.soft else ""
+            notes.append(f"predictions are all 0 or 1: are these class labels?{swapped}")
         return tuple(notes)
 
     @cached_property
@@ -127,9 +131,7 @@ class Summary:
             a,
             **_added(a, b),
             soft=a.soft or b.soft,
-            rejected=MappingProxyType(
-                {k: a.rejected.get(k, 0) + b.rejected.get(k, 0) for k in sorted({*a.rejected, *b.rejected})}
-            ),
+            rejected={k: a.rejected.get(k, 0) + b.rejected.get(k, 0) for k in sorted({*a.rejected, *b.rejected})},
             clipped=a.clipped + b.clipped,
             source=tuple(sorted({*a.source, *b.source})),
         )

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.util import find_spec
-from types import MappingProxyType, ModuleType
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -190,7 +190,7 @@ class _Rejects:
         rejected = {REASONS[code]: int(self.codes[-code]) for code in met}
         if zero_weight:
             rejected[ZERO_WEIGHT] = zero_weight
-        return {"rejected": MappingProxyType(rejected), "clipped": self.clipped, "source": tuple(sorted(rows.notes))}
+        return {"rejected": rejected, "clipped": self.clipped, "source": tuple(sorted(rows.notes))}
 
 
 def _plain(rows: Rows, new_sums: Callable[[], HardSums | FloatSums], threads: int, start: int, stop: int) -> Summary:

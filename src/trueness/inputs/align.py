@@ -43,7 +43,7 @@ def _repeats(name: str, index: Any) -> str:
     return (
         f"{name}: {int(repeated.sum())} of {len(index)} index labels are repeats "
         f"(first: row {row}, label {show(index[row])}), so rows cannot be matched by label. "
-        "Pass align='position', or make the labels unique."
+        "Pass .to_numpy() of both to match by position, or make the labels unique."
     )
 
 
@@ -62,19 +62,19 @@ def _places_by_hand(index: Any, base: Any, name: str) -> np.ndarray:
     except TypeError as error:
         raise InputError(
             f"{name}: its index of {len(index)} labels cannot be matched by label: {error}. "
-            "Match by position with align='position' or .to_numpy() of both."
+            "Pass .to_numpy() of both to match by position."
         ) from error
 
 
 def _index_differs(name: str, other: str, base: Any, index: Any, places: np.ndarray | None) -> str:
-    remedy = "Match by label with align='index' or .reindex, or by position with align='position' or .to_numpy() of both."
+    remedy = "Match by label with .reindex, or by position with .to_numpy() of both; summarize also takes align=."
     if places is None:
         return f"{name}: its index of {len(index)} labels differs from that of {other} and labels repeat. {remedy}"
     if (absent := places < 0).any():
         row = int(absent.argmax())
         return (
             f"{name}: {int(absent.sum())} of {len(base)} labels of {other} are absent from its index (first: row {row}, "
-            f"label {show(base[row])}). Give both the same labels, or match by position with align='position' or "
+            f"label {show(base[row])}). Give both the same labels, or match by position with "
             ".to_numpy() of both."
         )
     wrong = places != np.arange(len(places))

@@ -86,7 +86,7 @@ def problems(column: Column | None, kinds: tuple[int, int], nan: str) -> list[st
 
 def _remedy(column: Column, code: int, low: float, high: float) -> str:
     if code in DROPPABLE:
-        return "Fill or remove them first, or pass nan='drop' to summarize, assess or compare, which counts what it drops."
+        return "Fill or remove them first, or pass nan='drop' to summarize, which counts what it drops."
     if code == -5:
         return "A weight says how much its row counts: pass zero or more."
     if code == -4:

@@ -75,9 +75,9 @@ def refuse(x: object, name: str) -> NoReturn:
     elif isinstance(x, Mapping):
         remedy = "Pass the values of one key as a list."
     elif type(x).__name__ in ("LazyFrame", "LazyGroupBy"):
-        remedy = "Call .collect() first, or use summarize_frame, which reads lazy frames."
+        remedy = "Call .collect() first and pass its columns."
     elif roots(x) & ELSEWHERE:
-        remedy = "Use summarize_frame, which reads frames that live elsewhere, or collect the column first."
+        remedy = "Collect the column into memory first, or summarize its parts and add the summaries."
     elif hasattr(x, "toarray"):
         remedy = "Call .toarray().ravel() first."
     raise InputError(f"{name}: a {type(x).__module__}.{type(x).__qualname__} is not a column of values. {remedy}")

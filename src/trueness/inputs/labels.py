@@ -153,7 +153,7 @@ def how_to_map(column: Column, observed: Observed) -> str:
         return f"{observed} Give each row one label, such as a number or a text."
     event = max(usable, key=lambda value: (isinstance(value, str), value if is_number(value) else 0, show(value)))
     return (
-        f"{observed} Say which value means the event: pos_label={show(event)} on summarize or assess, "
+        f"{observed} Say which value means the event: pos_label={show(event)} on summarize, "
         f"or pass {stem(column.name)} == {show(event)}."
     )
 

@@ -96,8 +96,8 @@ def binned_ece(
         table = _cell_bins(as_summary(y_true, y_prob, sample_weight, bins=bins), bins)
     if debias and (norm != "l2" or weighting != "mass" or not table.counts):
         raise InputError(
-            'debias: the correction is for norm="l2", weighting="mass", hard labels and no weights. '
-            "Leave debias=False, or drop sample_weight and pass outcomes 0 or 1."
+            'debias: the correction is for norm="l2", weighting="mass", outcomes 0 or 1 and no sample_weight. '
+            "Change what differs, or leave debias=False."
         )
     return _combine(table, norm, weighting, bool(debias))
 

@@ -48,7 +48,8 @@ class CumulativeError:
     bracket: Bracket | None = None
 
     def __repr__(self) -> str:
-        return f"ECCE-MAD {self.mad:.4g}, ECCE-R {self.range:.4g} (sigma {self.sigma:.4g}, n = {self.n}); {self.worst}"
+        where = repr(self.worst) if self.worst else "nothing off"
+        return f"ECCE-MAD {self.mad:.4g}, ECCE-R {self.range:.4g} (sigma {self.sigma:.4g}, n = {self.n}); {where}"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as nested dictionaries."""

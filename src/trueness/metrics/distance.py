@@ -101,44 +101,43 @@ def _score_sums(data: RowData) -> tuple[Floats, Floats]:
 
 def _weak(data: RowData) -> float:
     scores, c = _score_sums(data)
-    return max(_maximum(np.diff(scores, prepend=scores[0]).tolist(), c.tolist()), 0.0)
+    return max(_maximum(np.diff(scores).tolist(), c.tolist()), 0.0)
 
 
 def _maximum(steps: list[float], slopes: list[float]) -> float:
-    """max Σ c_i v_i over |v_i| ≤ 1, |v_i − v_{i−1}| ≤ d_i, by the slope trick.
+    """max Σ c_i v_i over |v_i| ≤ 1, |v_{i+1} − v_i| ≤ d_i, by its dual.
 
-    F_i(v), the best sum of the first i terms that ends in v, is concave and piecewise linear. Its breakpoints, with the
-    drop of slope at each, lie in two heaps: those left of the maximum and those right of it, the nearest first. A step of
-    length d moves the left ones by −d and the right ones by +d, out to the walls at ±1; adding c·v moves the maximum past
-    breakpoints of total drop |c|.
+    With C the partial sums of c the dual is min Σ d_i |X_i + C_i| + Σ |X_{i+1} − X_i| from X_0 = 0 to X_n = −C_n: denoising
+    by total variation. The best cost of a path that ends in X is convex and piecewise linear with slopes from −1 to 1; a
+    further term adds one breakpoint, and cutting the slopes back to ±1 takes breakpoints away at either end. So every
+    breakpoint comes and goes once: O(n log n) with two heaps over the same breakpoints.
     """
-    sides: tuple[list[tuple[float, float]], ...] = ([], [])  # left (positions negated), right
-    shift = 0.0  # both sides have moved outwards by this much
-    best = 0.0
-    for d, c in zip(steps, slopes, strict=True):
-        shift += d
-        if c == 0.0:
-            continue
-        # Mirrored for c < 0, so that the maximum always moves to the right.
-        ahead, behind = (sides[1], sides[0]) if c > 0 else (sides[0], sides[1])
-        left = abs(c)
-        position = None
-        while True:
-            here, drop = (ahead[0][0] + shift, ahead[0][1]) if ahead else (1.0, math.inf)
-            if here >= 1.0:
-                ahead.clear()
-                here, drop = 1.0, math.inf
-            best += left * (here if position is None else here - position)
-            position = here
-            passed = min(left, drop)
-            heapq.heappush(behind, (-here - shift, passed))
-            if ahead:
-                heapq.heappop(ahead)
-            if drop > left:
-                if math.isfinite(drop):
-                    heapq.heappush(ahead, (here - shift, drop - left))
-                break
-            left -= drop
-            if left <= 0.0:
-                break
-    return best
+    position, jump = [0.0], [2.0]  # breakpoints, and how much the slope rises at each
+    lowest, highest = [(0.0, 0)], [(0.0, 0)]
+    intercept = 0.0  # far to the left the cost is intercept − X
+    total = slopes[0]
+    for i, d in enumerate(steps, start=1):
+        intercept -= d * total
+        position.append(-total)
+        jump.append(2 * d)
+        heapq.heappush(lowest, (-total, i))
+        heapq.heappush(highest, (total, i))
+        intercept -= _take(lowest, jump, d)
+        _take(highest, jump, d)
+        total += slopes[i]
+    end = -total
+    return intercept - end + math.fsum(j * (end - p) for p, j in zip(position, jump, strict=True) if p < end)
+
+
+def _take(heap: list[tuple[float, int]], jump: list[float], amount: float) -> float:
+    """Take `amount` of slope away from the breakpoints at one end; returns Σ jump·key of what was taken."""
+    moment = 0.0
+    while amount > 0.0 and heap:
+        key, i = heap[0]
+        taken = min(jump[i], amount)
+        moment += taken * key
+        jump[i] -= taken
+        amount -= taken
+        if jump[i] <= 0.0:
+            heapq.heappop(heap)
+    return moment
