@@ -11,8 +11,9 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueness.ruler import Floats
+from trueness.ruler import Floats, Ints
 
 CELLS_PER_BANDWIDTH = 8  # with moments to order 5 the grid then shows below 1e-9
 _REACH = 8.6  # exp(−8.6²/2) is below float64's resolution
@@ -64,27 +65,30 @@ def absolute_integral(q: Floats, q1: Floats, q2: Floats, step: float) -> float:
 
     A plain trapezoid rule on |q| would err at every sign change.
     """
-    c = _quintic(q, q1 * step, q2 * (step * step))
-    whole = _antiderivative(c, np.ones(1))
+    d, dd = q1 * step, q2 * (step * step)
+    whole = (q[:-1] + q[1:]) / 2 + (d[:-1] - d[1:]) / 10 + (dd[:-1] + dd[1:]) / 120  # the quintic's integral
     pieces = np.abs(whole)
-    crossing = np.flatnonzero(q[:-1] * q[1:] < 0)
+    same = q[:-1] * q[1:]
+    crossing = np.flatnonzero(same < 0)
     if len(crossing):
-        part = _antiderivative(c[:, crossing], _root(c[:, crossing]))
+        c = _quintic(q, d, dd, crossing)
+        part = _antiderivative(c, _root(c))
         pieces[crossing] = np.abs(part) + np.abs(whole[crossing] - part)
-    for i in _touching(c, q, q1):
-        roots = np.roots(c[::-1, i])
-        inside = np.sort(roots[(np.abs(roots.imag) < 1e-12) & (roots.real > 0) & (roots.real < 1)].real)
-        bounds = np.concatenate([[0.0], inside, [1.0]])
-        pieces[i] = np.abs(np.diff(_antiderivative(c[:, [i] * len(bounds)], bounds))).sum()
+    # Equal signs at both ends, but falling towards 0 and away from it: the piece may cross twice.
+    dips = np.flatnonzero((same > 0) & (q[:-1] * d[:-1] < 0) & (q[1:] * d[1:] > 0))
+    if len(dips):
+        c = _quintic(q, d, dd, dips)
+        for i in np.flatnonzero(_crosses_twice(c)):
+            pieces[dips[i]] = _cut_at_roots(c[:, i])
     return float(pieces.sum() * step)
 
 
-def _quintic(q: Floats, d: Floats, dd: Floats) -> Floats:
-    """Coefficients of the polynomial on [0, 1] with given values and derivatives at both ends, for each interval."""
-    c0, c1, c2 = q[:-1], d[:-1], dd[:-1] / 2
-    value = q[1:] - (c0 + c1 + c2)
-    slope = d[1:] - (c1 + 2 * c2)
-    bend = dd[1:] - 2 * c2
+def _quintic(q: Floats, d: Floats, dd: Floats, at: Ints) -> Floats:
+    """Coefficients of the polynomial on [0, 1] with given values and derivatives at both ends, for chosen intervals."""
+    c0, c1, c2 = q[at], d[at], dd[at] / 2
+    value = q[at + 1] - (c0 + c1 + c2)
+    slope = d[at + 1] - (c1 + 2 * c2)
+    bend = dd[at + 1] - 2 * c2
     return np.array(
         [
             c0,
@@ -97,8 +101,21 @@ def _quintic(q: Floats, d: Floats, dd: Floats) -> Floats:
     )
 
 
+def _crosses_twice(c: Floats) -> NDArray[np.bool_]:
+    """Whether a piece with equal signs at both ends has the other sign where its slope is about 0."""
+    s = c[1] / (c[1] - np.arange(6) @ c)
+    return np.asarray(np.sign(c[0]) * _polynomial(c, s)[0] < 0)
+
+
+def _cut_at_roots(c: Floats) -> float:
+    roots = np.roots(c[::-1])
+    inside = np.sort(roots[(np.abs(roots.imag) < 1e-12) & (roots.real > 0) & (roots.real < 1)].real)
+    bounds = np.concatenate([[0.0], inside, [1.0]])
+    return float(np.abs(np.diff(_antiderivative(c[:, None], bounds))).sum())
+
+
 def _antiderivative(c: Floats, s: Floats) -> Floats:
-    total = np.zeros(c.shape[1])
+    total = np.zeros(len(s))
     for p in range(5, -1, -1):
         total = (total + c[p] / (p + 1)) * s
     return total
@@ -126,17 +143,6 @@ def _root(c: Floats) -> Floats:
         newton = s - np.divide(value, slope, out=np.full_like(value, np.inf), where=slope != 0)
         s = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
     return s
-
-
-def _touching(c: Floats, q: Floats, q1: Floats) -> list[int]:
-    """Pieces with equal signs at both ends that cross zero twice in between."""
-    dips = np.flatnonzero((q[:-1] * q[1:] > 0) & (q[:-1] * q1[:-1] < 0) & (q[1:] * q1[1:] > 0))
-    if len(dips) == 0:
-        return []
-    d = c[:, dips]
-    s = d[1] / (d[1] - np.arange(6) @ d)
-    lowest = np.minimum(np.sign(d[0]) * _polynomial(d, s)[0], 0)
-    return [int(i) for i in dips[lowest < 0]]
 
 
 def fixed_point(curve: Callable[[float], float], guess: float, finest: float, tolerance: float = 1e-13) -> float | None:
