@@ -58,7 +58,9 @@ def smooth_ece(
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. From a summary the value is good
+        to 1e-6 of itself while the bandwidth spans 10 cells (0.0006 in the middle, 0.00001 within 1/64 of either end); on
+        the logit scale to 2e-4, less where scores below 0.001 meet a bandwidth of a few thousandths.
     y_prob : array-like
         Predicted probabilities.
     bandwidth : float, optional
