@@ -49,7 +49,7 @@ def logit_smoothed_ece(
     y_prob : array-like
         Predicted probabilities.
     bandwidth : float
-        σ in units of the logit, up to 1000: standard deviation of Gaussian noise, or full width of uniform noise. The
+        σ in units of the logit, from 1e-10 to 1000: standard deviation of Gaussian noise, or full width of uniform noise. The
         paper's 1/bins. Gaussian noise needs about 1e-4 where scores spread over the whole range.
     noise : {"gaussian", "uniform"}
         Distribution of the noise ξ.
@@ -75,7 +75,7 @@ def logit_smoothed_ece(
     >>> round(logit_smoothed_ece([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9]), 6)
     0.250133
     """
-    sigma = check_bandwidth(bandwidth, largest=1000)
+    sigma = check_bandwidth(bandwidth, smallest=1e-10, largest=1000)
     check_choice("noise", noise, ("gaussian", "uniform"))
     check_choice("method", method, ("integral", "monte-carlo"))
     draws, generator = check_draws(draws), check_rng(rng)

@@ -15,11 +15,11 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise InputError(f"{name}: {value!r} is not one of {', '.join(map(repr, choices))}.")
 
 
-def check_bandwidth(value: Any, largest: float = math.inf) -> float:
-    """A positive finite number."""
+def check_bandwidth(value: Any, smallest: float = 0.0, largest: float = math.inf) -> float:
+    """A positive finite number, within limits where a metric has some."""
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not 0 < value < math.inf or value > min(largest, sys.float_info.max):
-        limit = f" up to {largest:g}" if largest < math.inf else ""
+    if not number or not 0 < value < math.inf or not smallest <= value <= min(largest, sys.float_info.max):
+        limit = f" from {smallest:g} to {largest:g}" if largest < math.inf else ""
         raise InputError(f"bandwidth: {value!r} is not a positive number{limit}. Pass the kernel's width, for example 0.05.")
     return float(value)
 
