@@ -8,6 +8,10 @@ from trueness.errors import TruenessError, TruenessWarning
 if TYPE_CHECKING:
     from trueness.engines.arrays import summarize
     from trueness.inference import brownian
+    from trueness.inference.groups import GroupTests, group_tests
+    from trueness.inference.intervals import Interval, confidence_interval
+    from trueness.inference.null import noise_floor
+    from trueness.inference.tests import CalibrationTest, calibration_test
     from trueness.metrics.binned import binned_ece, soft_mean_ece
     from trueness.metrics.continuity import ece_continuity_gap
     from trueness.metrics.cumulative import CumulativeError, ecce, ecce_mad, ecce_r
@@ -21,22 +25,29 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "CalibrationTest",
     "CumulativeError",
     "Decomposition",
+    "GroupTests",
+    "Interval",
     "Summary",
     "TruenessError",
     "TruenessWarning",
     "binned_ece",
     "brier_score",
     "brownian",
+    "calibration_test",
+    "confidence_interval",
     "decompose",
     "distance_to_calibration",
     "ecce",
     "ecce_mad",
     "ecce_r",
     "ece_continuity_gap",
+    "group_tests",
     "log_loss",
     "logit_smoothed_ece",
+    "noise_floor",
     "one_vs_rest",
     "smooth_ece",
     "smooth_ece_area",
@@ -51,6 +62,10 @@ __all__ = [
 _HOMES = {
     "engines.arrays": ("summarize",),
     "inference": ("brownian",),
+    "inference.groups": ("GroupTests", "group_tests"),
+    "inference.intervals": ("Interval", "confidence_interval"),
+    "inference.null": ("noise_floor",),
+    "inference.tests": ("CalibrationTest", "calibration_test"),
     "metrics.binned": ("binned_ece", "soft_mean_ece"),
     "metrics.continuity": ("ece_continuity_gap",),
     "metrics.cumulative": ("CumulativeError", "ecce", "ecce_mad", "ecce_r"),

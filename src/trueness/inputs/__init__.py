@@ -2,6 +2,7 @@
 
 from trueness.inputs.checks import DROPPABLE, REASONS
 from trueness.inputs.columns import CHUNK, Column
+from trueness.inputs.containers import group_values
 from trueness.inputs.rows import (
     ZERO_WEIGHT,
     Arrays,
@@ -24,6 +25,7 @@ __all__ = [
     "Rows",
     "chunk_stream",
     "classify",
+    "group_values",
     "raise_bad_rows",
     "raise_none_left",
     "read_rows",

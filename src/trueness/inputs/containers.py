@@ -16,7 +16,7 @@ from trueness.inputs.columns import ELSEWHERE, Column, array_column, masked_colu
 from trueness.inputs.frames import ADAPTERS, unwrapped
 from trueness.inputs.values import is_chunk, is_missing, is_number, is_unusable, show
 
-__all__ = ["as_column", "changed_dtype"]
+__all__ = ["as_column", "changed_dtype", "group_values"]
 
 
 def as_column(x: Any, name: str) -> Column:
@@ -41,6 +41,12 @@ def as_column(x: Any, name: str) -> Column:
     if isinstance(x, (Sequence, deque)):
         return _list(_attempt(list, x, name), name)
     refuse(x, name)
+
+
+def group_values(x: Any, name: str) -> list[Any]:
+    """The groups that rows belong to, one a row, None where missing."""
+    column = as_column(x, name)
+    return _any_labels(column, 0, column.length)
 
 
 def _attempt(read: Callable[[Any], Any], x: Any, name: str) -> Any:

@@ -191,10 +191,8 @@ def _right_closed_bins(data: RowData, bins: int) -> _Bins:
     return _row_bins(data, at, bins, np.full(bins, 1 / bins))
 
 
-def _quantile_bins(data: RowData, bins: int) -> _Bins:
-    rows = data.arrays
-    scores, at = np.unique(rows.f, return_inverse=True)
-    weight = np.bincount(at, rows.w, minlength=len(scores)).astype(np.float64)
+def quantile_bins(scores: Floats, weight: Floats, bins: int) -> tuple[Ints, Floats]:
+    """The bin of each distinct score, and the width of each bin (0 for empty ones)."""
     reached = np.cumsum(weight)
     goals = np.arange(1, bins) * (reached[-1] / bins) * _REACHED
     # Boundary j ends the run of equal scores at which the cumulative weight first reaches its goal.
@@ -203,4 +201,11 @@ def _quantile_bins(data: RowData, bins: int) -> _Bins:
     held, first = np.unique(bin_of_score, return_index=True)
     width = np.zeros(bins)
     width[held] = np.diff(np.append(scores[first], 1.0))
+    return bin_of_score, width
+
+
+def _quantile_bins(data: RowData, bins: int) -> _Bins:
+    rows = data.arrays
+    scores, at = np.unique(rows.f, return_inverse=True)
+    bin_of_score, width = quantile_bins(scores, np.bincount(at, rows.w, minlength=len(scores)).astype(np.float64), bins)
     return _row_bins(data, bin_of_score[at], bins, width)

@@ -101,10 +101,10 @@ def _score_sums(data: RowData) -> tuple[Floats, Floats]:
 
 def _weak(data: RowData) -> float:
     scores, c = _score_sums(data)
-    return max(_maximum(np.diff(scores).tolist(), c.tolist()), 0.0)
+    return weak_error(np.diff(scores).tolist(), c.tolist())
 
 
-def _maximum(steps: list[float], slopes: list[float]) -> float:
+def weak_error(steps: list[float], slopes: list[float]) -> float:
     """max Σ c_i v_i over |v_i| ≤ 1, |v_{i+1} − v_i| ≤ d_i, by its dual.
 
     With C the partial sums of c the dual is min Σ d_i |X_i + C_i| + Σ |X_{i+1} − X_i| from X_0 = 0 to X_n = −C_n: denoising
@@ -126,7 +126,8 @@ def _maximum(steps: list[float], slopes: list[float]) -> float:
         _take(highest, jump, d)
         total += slopes[i]
     end = -total
-    return intercept - end + math.fsum(j * (end - p) for p, j in zip(position, jump, strict=True) if p < end)
+    most = intercept - end + math.fsum(j * (end - p) for p, j in zip(position, jump, strict=True) if p < end)
+    return max(most, 0.0)  # v = 0 is allowed; rounding may fall short of it
 
 
 def _take(heap: list[tuple[float, int]], jump: list[float], amount: float) -> float:

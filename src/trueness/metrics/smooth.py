@@ -145,6 +145,11 @@ def _scale(scale: ScaleOption, data: RowData | Summary) -> Scale:
         return PROBABILITY if scale == "probability" else LOGIT
     if isinstance(data, Summary):
         raise NeedsRowsError("scale: a function of the score needs the rows themselves. Pass y_true and y_prob.")
+    return scale_of(scale, data.arrays.f)
+
+
+def scale_of(scale: Callable[[Any], Any], scores: Floats) -> Scale:
+    """A scale from a function of the score, checked at these scores and along [0, 1]."""
 
     def position(f: Floats) -> Floats:
         try:
@@ -153,7 +158,7 @@ def _scale(scale: ScaleOption, data: RowData | Summary) -> Scale:
         except (TypeError, ValueError, ArithmeticError) as error:
             raise InputError(f"scale: the function failed on an array of scores ({error}). {_WANTED}") from error
 
-    scores = np.unique(np.concatenate([data.arrays.f + 0.0, np.linspace(0, 1, 1025)]))
+    scores = np.unique(np.concatenate([scores + 0.0, np.linspace(0, 1, 1025)]))
     x = position(scores)
     if x.shape != scores.shape or not np.all(np.abs(x) <= _FURTHEST):
         raise InputError(f"scale: the function's values are not finite numbers up to {_FURTHEST:g}, one a score. {_WANTED}")

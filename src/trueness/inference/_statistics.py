@@ -1,0 +1,269 @@
+"""Metrics as functions of many draws at once: rows of residual sums Σw(y − f) over the same points.
+
+`of` gives the metric of every draw; `noise` the norm of the draw alone, which an interval needs: the same but where the metric
+is not 0 at residuals of 0 (LS-ECE), and for SmoothECE one value a bandwidth.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueness.inference._points import Points
+from trueness.metrics._masses import MARGIN, Scale, logit, sigmoid
+from trueness.metrics.distance import weak_error
+from trueness.ruler import Floats, Ints
+
+BANDWIDTHS = 24
+_COSINES = 4096  # at most
+_NODES = 4  # a bandwidth
+_REACH = 5.3  # kernel widths (and the same in frequency) beyond which a kernel is below 1e-6
+WIDEST_LINK = 4.0  # wider noise than this bends the sigmoid within one step of the lattice
+
+Options = Mapping[str, Any]
+
+
+class Statistic(Protocol):
+    """A metric of draws."""
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+
+    def noise(self, e: Floats) -> Floats:
+        """The norm of each draw."""
+
+
+def absolute_integral(g: Floats, step: float, breaks: Floats | None = None) -> Floats:
+    """∫|g| of each row at equal steps, exact where g is linear: a trapezoid rule, less what it adds at a change of sign."""
+    size = np.abs(g)
+    both = size[:, :-1] + size[:, 1:]
+    crossing = g[:, :-1] * g[:, 1:] < 0
+    lost = np.divide(size[:, :-1] * size[:, 1:], both, out=np.zeros_like(both), where=crossing)
+    pieces = both / 2 - lost
+    return np.asarray((pieces if breaks is None else pieces * breaks).sum(axis=1) * step)
+
+
+class BinnedStatistic:
+    """Gaps of bins; `at` is the bin of each point and `width` that of each bin."""
+
+    def __init__(self, points: Points, at: Ints, width: Floats, *, norm: str, weighting: str, debias: bool) -> None:
+        self.starts = np.flatnonzero(np.append(True, at[1:] != at[:-1]))
+        self.weight = np.add.reduceat(points.weight, self.starts)
+        self.score = np.add.reduceat(points.weight * points.score, self.starts) / self.weight
+        self.norm = norm
+        self.share = self.weight / points.total if weighting == "mass" else width[at[self.starts]]
+        self.debias = debias
+
+    def gaps(self, e: Floats) -> Floats:
+        """ȳ − f̄ of each bin that holds rows."""
+        return np.asarray(np.add.reduceat(e, self.starts, axis=1) / self.weight)
+
+    def largest_variance(self, points: Points, z: float) -> float:
+        """The largest variance of a row's outcome in any bin, as far as z standard errors allow."""
+        mean = self.gaps(points.e[None, :])[0] + self.score
+        n = points.effective * self.weight / points.total
+        middle = (n * mean + z * z / 2) / (n + z * z)
+        reach = z * np.sqrt(n * mean * (1 - mean) + z * z / 4) / (n + z * z)
+        nearest = np.clip(0.5, middle - reach, middle + reach)  # Wilson's interval: the mean outcome closest to one half
+        binomial = np.add.reduceat(points.binomial, self.starts) / np.add.reduceat(points.weight, self.starts)
+        return float(np.max(np.maximum(nearest * (1 - nearest), binomial if not points.weighted else 0.0)))
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        gap = self.gaps(e)
+        if self.norm == "max":
+            return np.asarray(np.abs(gap).max(axis=1))
+        if self.norm == "l1":
+            return np.asarray(np.abs(gap) @ self.share)
+        squares = gap**2
+        if self.debias:
+            mean = gap + self.score
+            others = np.maximum(self.weight - 1, 1)
+            squares = np.where(self.weight > 1, squares - mean * (1 - mean) / others, 0)
+        return np.sqrt(np.maximum(squares @ self.share, 0.0))
+
+    noise = of
+
+
+class CumulativeStatistic:
+    """ECCE at the end of every point."""
+
+    def __init__(self, points: Points, *, spread: bool) -> None:
+        self.total = points.total
+        self.spread = spread
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        c = np.cumsum(e, axis=1)
+        high, low = np.maximum(c.max(axis=1), 0.0), np.minimum(c.min(axis=1), 0.0)
+        return np.asarray((high - low if self.spread else np.maximum(high, -low)) / self.total)
+
+    noise = of
+
+
+class SmoothStatistic:
+    """SmoothECE at a bandwidth, or its fixed point from a ladder of bandwidths that depends on the scores alone."""
+
+    def __init__(self, points: Points, scale: Scale, bandwidth: float | None) -> None:
+        x = scale.position(points.score)
+        widest = 1.0 if bandwidth is None else bandwidth
+        self.length = 1.0 if scale.reflects else float(x[-1] - x[0]) + 2 * MARGIN * widest
+        self.x = x if scale.reflects else (x - x[0] + MARGIN * widest) / self.length
+        self.total = points.total
+        self.fixed = bandwidth is not None
+        finest = _REACH * self.length / (np.pi * _COSINES)
+        if bandwidth is None:
+            smallest = max(self._typical(points.squares if points.soft else points.binomial) / 2, finest)
+            self.ladder = np.geomspace(min(smallest, 0.5), 1.0, BANDWIDTHS)
+        else:
+            self.ladder = np.array([max(bandwidth, finest)])
+        last = int(_REACH * self.length / (np.pi * self.ladder[0])) + 1
+        self.frequency = np.pi * np.arange(last + 1)
+        self.cosines = np.cos(np.outer(self.x, self.frequency))
+
+    def _typical(self, variance: Floats) -> float:
+        """Where √(2/π)·∫ of the standard deviation of the smoothed noise equals its bandwidth."""
+        from scipy.fft import dct
+
+        cells = 1 << 14
+        mass = np.bincount(np.minimum((self.x * cells).astype(np.int64), cells - 1), variance, minlength=cells)
+        a = dct(mass, type=2) / (2 * self.total**2)
+        low, high = 1e-5, 1.0
+        for _ in range(30):
+            sigma = float(np.sqrt(low * high))
+            s = sigma / self.length
+            # The kernel squared is a kernel of width σ/√2 over 2√π·σ, reflections that overlap left out.
+            damped = a * np.exp(-0.25 * (s * np.pi * np.arange(cells)) ** 2)
+            g = np.maximum(dct(damped, type=3), 0.0) / (2 * np.sqrt(np.pi) * s)
+            if np.sqrt(2 / np.pi) * float(np.sqrt(g).mean()) > sigma:
+                low = sigma
+            else:
+                high = sigma
+        return float(np.sqrt(low * high))
+
+    def noise(self, e: Floats) -> Floats:
+        """∫|g_σ| of each draw for every bandwidth of the ladder."""
+        from scipy.fft import dct, next_fast_len
+
+        a = e @ self.cosines / self.total
+        values = np.empty((len(e), len(self.ladder)))
+        for j, bandwidth in enumerate(self.ladder):
+            sigma = bandwidth / self.length
+            last = min(int(_REACH / (np.pi * sigma)) + 1, len(self.frequency) - 1)
+            intervals = next_fast_len(max(16, last + 1, int(np.ceil(_NODES / sigma))))
+            padded = np.zeros((len(e), intervals + 1))
+            padded[:, : last + 1] = a[:, : last + 1] * np.exp(-0.5 * (sigma * self.frequency[: last + 1]) ** 2)
+            values[:, j] = absolute_integral(dct(padded, type=1), 1 / intervals)
+        return values
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        return self.from_norms(self.noise(e))
+
+    def from_norms(self, curve: Floats) -> Floats:
+        """The metric from what `noise` gave: where a curve equals the bandwidth. Between rungs a curve is nearly a power."""
+        if self.fixed:
+            return curve[:, 0]
+        below = curve <= self.ladder  # from some rung on: curves fall and the ladder rises
+        j = np.argmax(below, axis=1)
+        i = np.maximum(j - 1, 0)
+        rows = np.arange(len(curve))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gap0, gap1 = (np.log(curve[rows, at] / self.ladder[at]) for at in (i, j))
+            share = gap0 / (gap0 - gap1)
+            found = self.ladder[i] * (self.ladder[j] / self.ladder[i]) ** share
+        # Below the ladder the curve hardly moves; at its end no curve exceeds 1.
+        return np.where(j == 0, curve[:, 0], np.where(np.isfinite(found), found, self.ladder[i]))
+
+
+class LogitSmoothedStatistic:
+    """LS-ECE with Gaussian noise, on a lattice of logits a quarter of the bandwidth apart where any kernel reaches."""
+
+    def __init__(self, points: Points, bandwidth: float) -> None:
+        from scipy.sparse import csr_array
+
+        h = logit(points.score)
+        self.step = min(bandwidth, 1.0 if bandwidth <= WIDEST_LINK else bandwidth) / 4
+        reach = int(_REACH * bandwidth / self.step) + 1
+        node = np.rint(h / self.step).astype(np.int64)[:, None] + np.arange(-reach, reach + 1)
+        nodes, column = np.unique(node, return_inverse=True)
+        u = nodes * self.step
+        z = (u[column.reshape(node.shape)] - h[:, None]) / bandwidth
+        kernel = np.exp(-0.5 * z * z) / (bandwidth * np.sqrt(2 * np.pi) * points.total)
+        place = np.repeat(np.arange(len(h)), node.shape[1])
+        self.kernel = csr_array((kernel.ravel(), (column.ravel(), place)), shape=(len(nodes), len(h)))
+        self.next_to = np.diff(nodes) == 1
+        # What the noise on the logits alone adds: Σw(f − ρ(u))p(u − h)/W.
+        self.bias = self.kernel @ (points.weight * points.score) - sigmoid(u) * (self.kernel @ points.weight)
+
+    def _integral(self, e: Floats, offset: Floats | float) -> Floats:
+        smoothed: Floats = (self.kernel @ e.T).T + offset
+        return absolute_integral(smoothed, self.step, self.next_to)
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        return self._integral(e, self.bias)
+
+    def noise(self, e: Floats) -> Floats:
+        """The norm of each draw."""
+        return self._integral(e, 0.0)
+
+
+class UniformNoiseStatistic:
+    """The norm behind LS-ECE with uniform noise: the smoothed draw is constant between h ± σ/2."""
+
+    def __init__(self, points: Points, bandwidth: float) -> None:
+        h = logit(points.score)
+        cuts = np.concatenate([h - bandwidth / 2, h + bandwidth / 2])
+        self.order = np.argsort(cuts, kind="stable")
+        self.lengths = np.diff(cuts[self.order]) / (bandwidth * points.total)
+
+    def noise(self, e: Floats) -> Floats:
+        """The norm of each draw."""
+        both = np.concatenate([e, -e], axis=1)[:, self.order]
+        return np.asarray(np.abs(np.cumsum(both, axis=1)[:, :-1]) @ self.lengths)
+
+
+class WeakStatistic:
+    """The weak calibration error of each draw, on few groups of neighbours: every draw is a search of its own."""
+
+    def __init__(self, points: Points, most: int = 512) -> None:
+        count = len(points.score)
+        self.starts = np.unique(np.arange(min(count, most)) * count // min(count, most))
+        weight = np.add.reduceat(points.weight, self.starts)
+        self.steps = np.diff(np.add.reduceat(points.weight * points.score, self.starts) / weight).tolist()
+        self.total = points.total
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        c = -np.add.reduceat(e, self.starts, axis=1) / self.total
+        return np.array([weak_error(self.steps, row) for row in c.tolist()])
+
+    noise = of
+
+
+class BrierStatistic:
+    """(y − f)² of a hard label is f(1 − f) + (y − f)(1 − 2f), linear in the residual."""
+
+    def __init__(self, points: Points) -> None:
+        self.slope = (1 - 2 * points.score) / points.total
+        self.expected = float((points.weight * points.score * (1 - points.score)).sum()) / points.total
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        return self.expected + e @ self.slope
+
+
+class AnyStatistic:
+    """Any other metric, one draw after the other: a point counts as one row with its mean outcome and its weight."""
+
+    def __init__(self, points: Points, function: Callable[..., Any], options: Options) -> None:
+        self.points = points
+        self.function = function
+        self.options = options
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        f, w = self.points.score, self.points.weight
+        means = np.clip(f + e / w, 0.0, 1.0)
+        return np.array([float(self.function(y, f, sample_weight=w, **self.options)) for y in means])

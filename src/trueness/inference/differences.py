@@ -1,0 +1,123 @@
+"""Which of several predictors is off by less: intervals for differences on the same rows."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from trueness.errors import InputError
+from trueness.inference.evidence import DEFAULT, evidence
+from trueness.inference.intervals import check_level
+from trueness.inference.null import Progress, check_seed
+from trueness.metrics._data import RowData, as_rows
+from trueness.ruler import Floats
+
+SCORES = ("brier_score", "log_loss")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """How much larger a metric is for predictor a than for predictor b, with the range the data allow."""
+
+    metric: str
+    a: str
+    b: str
+    value_a: float
+    value_b: float
+    low: float
+    high: float
+    level: float
+    method: str
+
+    @property
+    def value(self) -> float:
+        """The difference of the two values."""
+        return self.value_a - self.value_b
+
+    @property
+    def distinguishable(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.low > 0 or self.high < 0
+
+    def __repr__(self) -> str:
+        limits = f"{self.level:.4g} interval {self.low:.4g} to {self.high:.4g}"
+        words = f"{self.metric}: {self.a} − {self.b} = {self.value:.4g}, {limits}"
+        return words if self.distinguishable else f"{words}: not distinguishable"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary; None where there is no interval."""
+        fields = asdict(self)
+        no = {name: None for name in ("low", "high") if math.isnan(fields[name])}
+        return fields | no | {"value": self.value, "distinguishable": self.distinguishable}
+
+
+def differences(
+    y_true: Any,
+    predictions: Mapping[str, Any],
+    *,
+    metrics: Sequence[str] = (*DEFAULT, *SCORES),
+    level: float = 0.95,
+    rng: Any = None,
+    sample_weight: Any = None,
+    progress: Progress | None = None,
+) -> list[Difference]:
+    """Every metric's difference for every pair of predictors, each with an interval of its own level.
+
+    A difference of calibration errors gets [L_a − U_b, U_a − L_b] from intervals whose errors add up to that of the level:
+    valid always, also when both are calibrated, and wide. Scores are means over rows: a paired normal interval.
+    """
+    alpha, seed = 1 - check_level(level), check_seed(rng)
+    if len(predictions) < 2:
+        raise InputError(f"predictions: {len(predictions)} given. Pass at least two predictors to compare.")
+    errors = [name for name in metrics if name not in SCORES]
+    seeds = np.random.SeedSequence(seed).generate_state(len(predictions), np.uint64) >> np.uint64(1)
+    limits = {}
+    for number, (name, y_prob) in enumerate(predictions.items()):
+        settings: dict[str, Any] = {"metrics": errors, "level": 1 - alpha / 2, "tests": False, "sample_weight": sample_weight}
+        found = evidence(y_true, y_prob, **settings, rng=int(seeds[number])) if errors else []
+        limits[name] = {metric: each.interval for metric, each in zip(errors, found, strict=True)}
+        if progress is not None:
+            progress(number + 1, len(predictions))
+    rows = {name: as_rows(y_true, y_prob, sample_weight, what="compare") for name, y_prob in predictions.items()}
+    result = []
+    for metric in metrics:
+        for a, b in combinations(predictions, 2):
+            pair: dict[str, Any] = {"metric": metric, "a": a, "b": b, "level": 1 - alpha}
+            if metric in SCORES:
+                result.append(Difference(**pair, **_paired(metric, rows[a], rows[b], alpha)))
+            else:
+                result.append(Difference(**pair, **_bounded(limits[a][metric], limits[b][metric])))
+    return result
+
+
+def _bounded(a: Any, b: Any) -> dict[str, Any]:
+    method = "limits of both intervals" if not math.isnan(a.low + b.low) else a.method
+    return {"value_a": a.value, "value_b": b.value, "low": a.low - b.high, "high": a.high - b.low, "method": method}
+
+
+def _paired(metric: str, a: RowData, b: RowData, alpha: float) -> dict[str, Any]:
+    from scipy.special import ndtri
+
+    loss_a, loss_b = (_losses(metric, rows) for rows in (a, b))
+    w = np.ones(len(loss_a)) if a.arrays.w is None else a.arrays.w
+    total = float(w.sum())
+    values = {"value_a": float((w * loss_a).sum()) / total, "value_b": float((w * loss_b).sum()) / total}
+    if not all(map(math.isfinite, values.values())) or len(w) < 2:
+        why = "too few rows: 1" if len(w) < 2 else "an event of predicted probability 0 was observed"
+        return {**values, "low": math.nan, "high": math.nan, "method": why}
+    gap = loss_a - loss_b
+    mean = float((w * gap).sum()) / total
+    error = -float(ndtri(alpha / 2)) * math.sqrt(float((w**2 * (gap - mean) ** 2).sum())) / total
+    return {**values, "low": mean - error, "high": mean + error, "method": "paired normal"}
+
+
+def _losses(metric: str, data: RowData) -> Floats:
+    """The score of each row, 0·ln 0 = 0."""
+    f, y = data.arrays.f, data.arrays.y.astype(np.float64)
+    if metric == "brier_score":
+        return np.asarray((y - f) ** 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return -(np.where(y > 0, y * np.log(f), 0.0) + np.where(y < 1, (1 - y) * np.log1p(-f), 0.0))

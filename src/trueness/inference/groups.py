@@ -1,0 +1,214 @@
+"""Tests of many groups, with p-values adjusted for their number."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from trueness.errors import InputError
+from trueness.inference.null import Progress, check_resamples, check_seed
+from trueness.inference.tests import CalibrationTest, calibration_test, show_pvalue
+from trueness.inputs import group_values
+from trueness.metrics._data import RowData, as_rows
+from trueness.summary import Summary
+
+SMALLEST = 10  # rows below which a group is listed, not tested
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupTest:
+    """The test of one group; None where the group is too small for one."""
+
+    group: Any  # None for rows whose group is missing
+    n: int
+    test: CalibrationTest | None
+    adjusted_pvalue: float | None  # Holm's, over all groups tested
+    adjusted_log10_pvalue: float | None
+    reason: str = ""  # why there is no test
+
+    def __repr__(self) -> str:
+        name = MISSING if self.group is None else repr(self.group)
+        if self.test is None or self.adjusted_pvalue is None or self.adjusted_log10_pvalue is None:
+            return f"{name}: n = {self.n}, not tested ({self.reason})"
+        raw = show_pvalue(self.test.pvalue, self.test.log10_pvalue)
+        adjusted = show_pvalue(self.adjusted_pvalue, self.adjusted_log10_pvalue)
+        return f"{name}: n = {self.n}, {self.test.statistic} = {self.test.value:.4g}, {raw}, adjusted {adjusted}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as nested dictionaries."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTests:
+    """Tests of all groups, in the order of their names; small ones are listed too."""
+
+    groups: tuple[GroupTest, ...]
+
+    def __iter__(self) -> Iterator[GroupTest]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __getitem__(self, group: Any) -> GroupTest:
+        """The test of a group by its name; None for rows whose group is missing."""
+        for each in self.groups:
+            if each.group is group or (each.group is not None and each.group == group):
+                return each
+        raise KeyError(group)
+
+    def __repr__(self) -> str:
+        tested = sum(each.test is not None for each in self.groups)
+        return "\n".join([f"{len(self.groups)} groups, {tested} tested", *map(repr, self.groups)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The groups as nested dictionaries."""
+        return {"groups": [each.to_dict() for each in self.groups]}
+
+
+def holm(log10_pvalues: list[float]) -> list[float]:
+    """log10 of p-values adjusted for their number (Holm 1979), in the same order."""
+    order = sorted(range(len(log10_pvalues)), key=log10_pvalues.__getitem__)
+    adjusted, largest = [0.0] * len(order), -math.inf
+    for rank, i in enumerate(order):
+        largest = max(largest, min(log10_pvalues[i] + math.log10(len(order) - rank), 0.0))
+        adjusted[i] = largest
+    return adjusted
+
+
+def group_tests(
+    y_true: Any,
+    y_prob: Any = None,
+    *,
+    by: Any = None,
+    statistic: str = "ecce_r",
+    options: Any = None,
+    method: Literal["auto", "asymptotic", "simulated"] = "auto",
+    resamples: int = 1999,
+    rng: Any = None,
+    sample_weight: Any = None,
+    weight_kind: Literal["importance", "frequency"] = "importance",
+    progress: Progress | None = None,
+) -> GroupTests:
+    r"""`calibration_test` of every group, with Holm's adjustment for their number.
+
+    .. math:: \tilde p_{(i)} = \max_{j \le i} \min\bigl((m - j + 1)\,p_{(j)},\, 1\bigr)
+
+    for the m groups tested, in ascending order of p: the chance that any calibrated group gets :math:`\tilde p \le \alpha` is
+    at most α. Groups of fewer than 10 rows are listed without a test and do not count in m.
+
+    Parameters
+    ----------
+    y_true : array-like or mapping of summaries
+        Outcomes, or ``{group: Summary}`` in place of the arrays.
+    y_prob : array-like
+        Predicted probabilities.
+    by : array-like
+        The group of each row; rows without one are a group of their own, None.
+    statistic, options, method, resamples, sample_weight, weight_kind
+        As for `calibration_test`.
+    rng : None, int or numpy Generator
+        Randomness; every group has a seed of its own, recorded in its result.
+    progress : callable, optional
+        Called with the groups done and the groups in all.
+
+    Returns
+    -------
+    GroupTests
+
+    References
+    ----------
+    S. Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
+
+    Examples
+    --------
+    >>> from trueness.demo import make_demo
+    >>> y_true, y_prob, _ = make_demo()
+    >>> tests = group_tests(y_true, y_prob, by=["high" if p >= 0.6 else "low" for p in y_prob])
+    >>> [(each.group, each.n, each.adjusted_pvalue < 0.05) for each in tests]
+    [('high', 8056, True), ('low', 11944, True)]
+    """
+    check_resamples(resamples)
+    seed = check_seed(rng)
+    settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
+    if isinstance(y_true, Mapping):
+        parts = _summaries(y_true, y_prob, by, sample_weight)
+    else:
+        parts = _rows(y_true, y_prob, by, sample_weight)
+    seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
+    found: list[tuple[Any, int, CalibrationTest | None]] = []
+    for number, (group, n, arguments) in enumerate(parts):
+        test = None
+        if n >= SMALLEST:
+            test = calibration_test(**arguments, **settings, weight_kind=weight_kind, rng=int(seeds[number] >> np.uint64(1)))
+        found.append((group, n, test))
+        if progress is not None:
+            progress(number + 1, len(parts))
+    return GroupTests(tuple(_adjusted(found)))
+
+
+def _adjusted(found: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[GroupTest]:
+    adjusted = iter(holm([test.log10_pvalue for _, _, test in found if test is not None]))
+    for group, n, test in found:
+        if test is None:
+            reason = f"fewer than {SMALLEST} rows"
+            yield GroupTest(group=group, n=n, test=None, adjusted_pvalue=None, adjusted_log10_pvalue=None, reason=reason)
+            continue
+        log10 = next(adjusted)
+        p = 0.0 if log10 == -math.inf else max(10.0**log10, 5e-324)
+        yield GroupTest(group=group, n=n, test=test, adjusted_pvalue=p, adjusted_log10_pvalue=log10)
+
+
+Part = tuple[Any, int, dict[str, Any]]
+
+
+def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
+    if y_prob is not None or by is not None or sample_weight is not None:
+        raise InputError("y_prob, by, sample_weight: summaries already hold these; pass the summaries alone.")
+    for group, summary in summaries.items():
+        if not isinstance(summary, Summary):
+            raise InputError(f"group {group!r}: a {type(summary).__name__} is not a Summary. Pass {{group: Summary}}.")
+    return [(group, summaries[group].n, {"y_true": summaries[group]}) for group in _in_order(summaries)]
+
+
+def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
+    if by is None:
+        raise InputError("by is missing. Pass the group of each row, or {group: Summary} in place of the arrays.")
+    data = as_rows(y_true, y_prob, sample_weight, what="by")
+    groups = group_values(by, "by")
+    n = len(data.rows)
+    if len(groups) != n:
+        raise InputError(f"by: {len(groups)} values for {n} rows. Pass one group a row.")
+    rejected = data.arrays.rejected  # every row is looked at here, so that a message names its place among all
+    code: dict[Any, int] = {}
+    codes = np.array([code.setdefault(group, len(code)) for group in groups])
+    order = np.argsort(codes, kind="stable")
+    stretches = dict(zip(code, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
+    columns = _columns(data)
+    parts: list[Part] = []
+    for group in _in_order(code):
+        at = stretches[group]
+        if rejected and columns["sample_weight"] is not None:
+            at = at[columns["sample_weight"][at] > 0]
+        parts.append((group, len(at), {name: None if x is None else x[at] for name, x in columns.items()}))
+    return parts
+
+
+def _columns(data: RowData) -> dict[str, Any]:
+    n, rows = len(data.rows), data.rows
+    weight = None if rows.w is None else rows.w.chunk(0, n)
+    return {"y_true": rows.y.chunk(0, n), "y_prob": rows.f.chunk(0, n), "sample_weight": weight}
+
+
+def _in_order(groups: Any) -> list[Any]:
+    """Groups by value where they can be compared, else by kind and text; missing last."""
+    named = [group for group in groups if group is not None]
+    try:
+        named = sorted(named)
+    except TypeError:
+        named = sorted(named, key=lambda group: (type(group).__name__, str(group)))
+    return named + [group for group in groups if group is None]

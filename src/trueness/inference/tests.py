@@ -1,0 +1,255 @@
+"""Could it be noise? Tests of calibration with p-values that are right in the tails and for few or rare events."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from trueness.errors import InputError
+from trueness.inference import brownian
+from trueness.inference._points import Points, check_frequencies
+from trueness.inference._requests import Request
+from trueness.inference.null import SOFT, Drawn, Progress, Resampling, Wanted, check_resamples, check_seed
+from trueness.metrics._data import RowData, as_data
+from trueness.metrics.options import check_choice
+from trueness.ruler import Floats
+from trueness.summary import Summary
+
+LAWS = {"ecce_mad": brownian.max_abs, "ecce_r": brownian.range}
+_EACH_SIGN = 20  # residuals of either sign from which soft labels are trusted to show their own variance
+_SMALLEST = 5e-324
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationTest:
+    """What a test of calibration found. A large p-value means that noise could explain it, not that the model is calibrated."""
+
+    statistic: str
+    value: float
+    standardized: float  # ECCE: in units of its noise scale; else standard deviations above the mean under calibration
+    pvalue: float
+    log10_pvalue: float
+    method: str  # "asymptotic" or "simulated"
+    reason: str  # why this method
+    n: int
+    resamples: int | None = None
+    seed: int | None = None
+
+    def __repr__(self) -> str:
+        p = show_pvalue(self.pvalue, self.log10_pvalue)
+        return f"{self.statistic} = {self.value:.4g}, {p} ({self.method}; {self.reason}), n = {self.n}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary."""
+        return asdict(self)
+
+
+def show_pvalue(pvalue: float, log10_pvalue: float) -> str:
+    """A p-value in words, by its exponent where a float cannot hold it."""
+    if 0 < pvalue < 1e-300:
+        exponent = math.floor(log10_pvalue)
+        return f"p = {10 ** (log10_pvalue - exponent):.1f}e{exponent}"
+    return f"p = {pvalue:.2g}"
+
+
+def calibration_test(
+    y_true: Any,
+    y_prob: Any = None,
+    *,
+    statistic: str = "ecce_r",
+    options: Any = None,
+    method: Literal["auto", "asymptotic", "simulated"] = "auto",
+    resamples: int = 1999,
+    rng: Any = None,
+    sample_weight: Any = None,
+    weight_kind: Literal["importance", "frequency"] = "importance",
+    progress: Progress | None = None,
+) -> CalibrationTest:
+    r"""How often a calibrated model would look at least this far off.
+
+    .. math:: p = P\bigl(R > \text{ECCE-R}/\sigma_n\bigr) \quad\text{(asymptotic)}, \qquad
+              p = \frac{1 + \#\{T(y^*, f) \ge T(y, f)\}}{1 + \text{resamples}} \quad\text{(simulated)}
+
+    with R the range of Brownian motion (its largest absolute value for ECCE-MAD) and outcomes :math:`y^*_i \sim
+    \mathrm{Bernoulli}(f_i)`. The p-value does not depend on the order of the rows, ties included. It is invalid for a model
+    that was calibrated on the same rows, and a large one never shows that a model is calibrated.
+
+    Parameters
+    ----------
+    y_true : array-like or Summary
+        Outcomes in {0, 1}, soft labels in [0, 1] (ECCE only, with a variance taken from the residuals), or a summary in place
+        of both arrays: C is then read at its cells' edges, which makes the test a little conservative.
+    y_prob : array-like
+        Predicted probabilities.
+    statistic : str
+        Name of a metric; large values speak against calibration.
+    options : mapping, optional
+        The metric's options, for example ``{"bins": 20}``.
+    method : {"auto", "asymptotic", "simulated"}
+        "auto" simulates where the limit law is not to be trusted: a variance of events below 50, fewer than 1000 rows or 100
+        distinct scores; and for every statistic but ECCE, which alone has a limit law here.
+    resamples : int
+        Draws of the simulated method; its smallest p-value is 1/(resamples + 1).
+    rng : None, int or numpy Generator
+        Randomness of the simulated method; the seed is recorded in the result.
+    sample_weight : array-like, optional
+        Weights ≥ 0.
+    weight_kind : {"importance", "frequency"}
+        Whether a weight says how much a row counts, or how many equal rows it stands for.
+    progress : callable, optional
+        Called with the draws done and the draws in all.
+
+    Returns
+    -------
+    CalibrationTest
+        With ``statistic``, ``value``, ``standardized``, ``pvalue``, ``log10_pvalue`` (exact where a float underflows),
+        ``method``, ``reason``, ``n``, ``resamples`` and ``seed``.
+
+    References
+    ----------
+    I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu (2022). Metrics of calibration for probabilistic predictions.
+    JMLR 23.
+
+    Examples
+    --------
+    >>> from trueness.demo import make_demo
+    >>> y_true, y_prob, _ = make_demo()
+    >>> result = calibration_test(y_true, y_prob)
+    >>> result.method, float(f"{result.pvalue:.1g}")
+    ('asymptotic', 2e-16)
+    """
+    request = Request(statistic, options, what="statistic")
+    check_choice("method", method, ("auto", "asymptotic", "simulated"))
+    check_choice("weight_kind", weight_kind, ("importance", "frequency"))
+    resamples, seed = check_resamples(resamples), check_seed(rng)
+    data = as_data(y_true, y_prob, sample_weight)
+    value = value_of(request, y_true, y_prob, sample_weight)
+    resampling = Resampling(data, [request], frequency=_frequency(data, weight_kind))
+    return outcome_of(request, value, resampling, method, resamples, seed, progress)
+
+
+def value_of(request: Request, y_true: Any, y_prob: Any, sample_weight: Any) -> float:
+    """The metric itself, which checks its options."""
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return float(request.metric.function(y_true, y_prob, **weights, **request.options))
+
+
+def _frequency(data: RowData | Summary, weight_kind: str) -> bool:
+    if weight_kind == "importance":
+        return False
+    if isinstance(data, RowData):
+        check_frequencies(data)
+        return True
+    if not data.exact and not np.array_equal(data.columns.w, data.rows):
+        raise InputError(
+            "weight_kind: a summary of weighted rows does not tell repeated rows from weights. "
+            "Pass the rows, or summarize the repeated rows without weights."
+        )
+    return False
+
+
+def outcome_of(
+    request: Request,
+    value: float,
+    resampling: Resampling,
+    method: str,
+    resamples: int,
+    seed: int,
+    progress: Progress | None = None,
+    drawn: Drawn | None = None,
+) -> CalibrationTest:
+    """The test of a value; `drawn` holds draws already made with this seed."""
+    points = resampling.base
+    if points.soft:
+        return _soft(request, value, resampling, method)
+    sigma = math.sqrt(float(points.binomial.sum())) / points.total
+    simulated, reason = _choice(request, resampling, method)
+    facts: dict[str, Any] = {"statistic": request.name, "value": value, "n": points.n}
+    facts |= {"method": "simulated" if simulated else "asymptotic"}
+    if _contradicted(points):
+        reason = "an event of predicted probability 0 was observed"
+        return CalibrationTest(**facts, standardized=math.inf, pvalue=0.0, log10_pvalue=-math.inf, reason=reason)
+    if sigma == 0:
+        reason = "every prediction is 0 or 1 and none is contradicted"
+        return CalibrationTest(**facts, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
+    if not simulated:
+        return _asymptotic(facts, value / sigma, reason)
+    if drawn is None:
+        drawn = resampling.draw(seed, resamples, Wanted(), progress=progress)[0]
+    pvalue = drawn.pvalue()
+    spread = float(drawn.null.std())
+    above = (drawn.observed - float(drawn.null.mean())) / spread if spread > 0 else 0.0
+    return CalibrationTest(
+        **facts,
+        standardized=value / sigma if request.cumulative else above,
+        pvalue=pvalue,
+        log10_pvalue=math.log10(pvalue),
+        reason=reason,
+        resamples=len(drawn.null),
+        seed=seed,
+    )
+
+
+def _choice(request: Request, resampling: Resampling, method: str) -> tuple[bool, str]:
+    """Whether to simulate, and why."""
+    if method == "asymptotic":
+        if not request.cumulative:
+            raise InputError(f'method: {request.name} has no limit law here. Pass method="simulated", or statistic="ecce_r".')
+        return False, "as asked"
+    if method == "simulated":
+        return True, "as asked"
+    if not request.cumulative:
+        return True, f"{request.name} has no limit law here"
+    if resampling.base.weighted and resampling.base.kind == "cells":
+        return False, "weighted rows cannot be drawn from a summary"
+    return not resampling.regime.asymptotic, resampling.regime.reason
+
+
+def _contradicted(points: Points) -> bool:
+    """Whether something happened that was given probability 0 (in a cell: all scores below 1e-15 of either end)."""
+    return bool(np.any((points.score <= 0) & (points.e > 0)) or np.any((points.score >= 1) & (points.e < 0)))
+
+
+def _asymptotic(facts: dict[str, Any], standardized: float, reason: str) -> CalibrationTest:
+    law = LAWS[facts["statistic"]]
+    return CalibrationTest(
+        **facts,
+        standardized=standardized,
+        pvalue=max(law.sf(standardized), _SMALLEST),
+        log10_pvalue=law.logsf(standardized) / math.log(10),
+        reason=reason,
+    )
+
+
+def _soft(request: Request, value: float, resampling: Resampling, method: str) -> CalibrationTest:
+    """Soft labels show their own variance, unless residuals of one sign are too few to show it."""
+    if not request.cumulative or method == "simulated":
+        raise InputError(f"{'method' if request.cumulative else 'statistic'}: {SOFT}")
+    points = resampling.base
+    variance, reason = residual_variance(resampling)
+    facts: dict[str, Any] = {"statistic": request.name, "value": value, "n": points.n, "method": "asymptotic"}
+    if variance == 0:
+        return CalibrationTest(**facts, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
+    return _asymptotic(facts, value / (math.sqrt(variance) / points.total), reason)
+
+
+def residual_variance(resampling: Resampling, squares: Floats | None = None) -> tuple[float, str]:
+    """Σw²(y − f)² where that is enough to go by, else no less than Σw²f(1 − f); and which. `squares` stands for the points'."""
+    points = resampling.base
+    own, binomial = float((points.squares if squares is None else squares).sum()), float(points.binomial.sum())
+    if not points.soft:
+        return max(own, binomial), "the larger of residual and binomial variance"
+    signs = _signs(resampling.data)
+    if signs is not None and min(signs) >= _EACH_SIGN:
+        return own, f"soft labels: variance of their residuals ({signs[0]} above, {signs[1]} below)"
+    few = "from a summary" if signs is None else f"only {signs[0]} above and {signs[1]} below"
+    return max(own, binomial), f"soft labels: the larger of residual and binomial variance ({few})"
+
+
+def _signs(data: RowData | Summary) -> tuple[int, int] | None:
+    """Residuals above and below 0; unknown from a summary."""
+    if isinstance(data, Summary):
+        return None
+    e = data.arrays.y - data.arrays.f
+    return int(np.count_nonzero(e > 0)), int(np.count_nonzero(e < 0))
