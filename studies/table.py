@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from studies import coverage, judge, power, size
+from studies import judge, power, size
 from studies.worlds import SCORES
 
 LEVEL = 0.95
@@ -73,12 +73,15 @@ class Results:
             found.append(Share(row, what, n, sum(p <= power.ALPHA for p in values), len(values), True))
         return found
 
+    def wrong(self) -> list["Share"]:
+        """Cells beyond their limits."""
+        return [cell for cell in self.sizes() + self.coverages() if not cell.right]
+
     def verdict(self) -> str:
         """One sentence."""
-        size_cells, coverage_cells = self.sizes(), self.coverages()
-        wrong = [cell for cell in size_cells + coverage_cells if not cell.right]
-        total = f"{len(size_cells)} cells of size and {len(coverage_cells)} of coverage"
-        return f"all of {total} within their limits" if not wrong else f"{len(wrong)} of {total} beyond their limits"
+        total = f"{len(self.sizes())} cells of size and {len(self.coverages())} of coverage"
+        wrong = self.wrong()
+        return f"{len(wrong)} of {total} beyond their limits" if wrong else f"all of {total} within their limits"
 
 
 class Share:
@@ -96,18 +99,19 @@ class Share:
         )
 
     def __str__(self) -> str:
-        share = f"{self.events / self.trials:.4f} ± {judge.error(self.events, self.trials):.4f}"
+        share = f"{self.events / self.trials:.4f} ± {judge.error(self.events, self.trials):.4f} of {self.trials}"
         width = "" if self.width is None else f" · {self.width:.2g}"
         return f"{share}{width}{'' if self.right else ' **beyond its limit**'}"
 
 
-def write(out: Path, results: Results, command: str, seconds: float | None) -> None:
-    """The page."""
-    took = "" if seconds is None else f", {seconds / 60:.0f} minutes"
+def write(out: Path, results: Results, command: str, share: float) -> None:
+    """The page; `share` of the plan's jobs were run."""
+    took = "" if share == 1 else f", stopped after {share:.0%} of its jobs"
     lines = [
         "# Do the tests and intervals keep their word?",
         "",
-        f"`{command}`, {date.today().isoformat()}{took}. Seeds are fixed; figures are shares of samples ± standard error.",
+        f"`{command}`, {date.today().isoformat()}{took}. Seeds are fixed.",
+        "Figures are shares ± standard error of so many samples.",
         "",
         f"**Verdict: {results.verdict()}.** A cell is beyond its limit when chance alone would put any cell of its table there",
         "with probability below 0.05 (exact binomial limits, shared among all cells).",
@@ -147,6 +151,3 @@ def _tables(shares: list[Share]) -> list[str]:
         for row in dict.fromkeys(share.row for share in own):
             lines.append(f"| {row} | " + " | ".join(cell.get((row, n), "") for n in columns) + " |")
     return [*lines, ""]
-
-
-__all__ = ["Results", "Share", "coverage", "write"]

@@ -227,7 +227,7 @@ class UniformNoiseStatistic:
 class WeakStatistic:
     """The weak calibration error of each draw, on few groups of neighbours: every draw is a search of its own."""
 
-    def __init__(self, points: Points, most: int = 512) -> None:
+    def __init__(self, points: Points, most: int = 128) -> None:
         count = len(points.score)
         self.starts = np.unique(np.arange(min(count, most)) * count // min(count, most))
         weight = np.add.reduceat(points.weight, self.starts)

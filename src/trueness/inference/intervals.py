@@ -201,20 +201,21 @@ def _normal(tail: float) -> float:
 def _witness(request: Request, resampling: Resampling, alpha: float) -> float:
     """How far the value may lie below the truth."""
     points, z = resampling.base, _normal(alpha / 2)
-    squares = _noisy_squares(points, request.bandwidth) if request.name == "logit_smoothed_ece" else None
+    squares = _noisy_squares(points, request) if request.name == "logit_smoothed_ece" else None
     variance = residual_variance(resampling, squares)[0] / points.total**2
     mean = float((points.weight * points.score).sum()) / points.total
     skew = abs(1 - 2 * mean) * z / (2 * points.effective)
     return skew * z + z * math.sqrt(variance + skew**2)
 
 
-def _noisy_squares(points: Points, bandwidth: float) -> Floats:
+def _noisy_squares(points: Points, request: Request) -> Floats:
     """Σw²(y − E ρ(h + ξ))²: the residual of a prediction with noise on its logit."""
-    xi = np.linspace(-8.0, 8.0, 129)
-    density = np.exp(-0.5 * xi * xi)
+    gaussian = request.get("noise", "gaussian") == "gaussian"
+    xi = np.linspace(-8.0, 8.0, 41) if gaussian else np.linspace(-0.5, 0.5, 41)
+    density = np.exp(-0.5 * xi * xi) if gaussian else np.ones(41)
     h = logit(points.score)
     noisy = np.zeros(len(h))
-    for shift, share in zip(xi * bandwidth, density / density.sum(), strict=True):
+    for shift, share in zip(xi * request.bandwidth, density / density.sum(), strict=True):
         noisy += share * sigmoid(h + shift)
     move = points.score - noisy
     # (y − f + move)²; what a point knows of its rows is enough where the weights of a point's rows are alike.
