@@ -142,7 +142,8 @@ class Points:
     e: Floats  # Σw(y − f)
     binomial: Floats  # Σw²f(1 − f)
     squares: Floats  # Σw²(y − f)²
-    effective: float  # W²/Σw²
+    w2: Floats  # Σw²
+    count: Floats  # rows
     n: int  # rows
     soft: bool
     weighted: bool
@@ -156,6 +157,16 @@ class Points:
         return float(self.weight.sum())
 
     @property
+    def effective(self) -> float:
+        """W²/Σw²: how many rows of equal weight would tell as much."""
+        return self.total**2 / float(self.w2.sum())
+
+    @property
+    def unit(self) -> Floats:
+        """Σw²/Σw of each point: what turns Σw into Σw² where weights of neighbours are alike."""
+        return np.divide(self.w2, self.weight, out=np.ones(len(self.weight)), where=self.weight > 0)
+
+    @property
     def events(self) -> float:
         """V = (Σwf(1−f))²/Σw²f(1−f): without weights the variance of the number of events."""
         expected, variance = float((self.weight * self.score * (1 - self.score)).sum()), float(self.binomial.sum())
@@ -165,8 +176,9 @@ class Points:
         """Groups of neighbouring points, each from one start to the next."""
         if len(starts) == len(self.score):
             return self
-        weight, e, binomial, squares = (
-            np.add.reduceat(column, starts) for column in (self.weight, self.e, self.binomial, self.squares)
+        weight, e, binomial, squares, w2, count = (
+            np.add.reduceat(column, starts)
+            for column in (self.weight, self.e, self.binomial, self.squares, self.w2, self.count)
         )
         bin_of = self.bin_of
         return Points(
@@ -175,7 +187,8 @@ class Points:
             e=e,
             binomial=binomial,
             squares=squares,
-            effective=self.effective,
+            w2=w2,
+            count=count,
             n=self.n,
             soft=self.soft,
             weighted=self.weighted,
@@ -219,7 +232,8 @@ def points_of_summary(summary: Summary) -> Points:
         e=m.e,
         binomial=binomial,
         squares=squares,
-        effective=float(c.w.sum()) ** 2 / float(c.w2.sum()),
+        w2=c.w2,
+        count=summary.rows.astype(np.float64),
         n=summary.n,
         soft=summary.soft,
         weighted=not np.array_equal(c.w, summary.rows),
@@ -253,7 +267,8 @@ def points_of_rows(data: RowData, *, frequency: bool = False) -> Points:
             e=ones - weight * score,
             binomial=weight * score * (1 - score),
             squares=ones * (1 - score) ** 2 + zeros * score**2,
-            effective=float(weight.sum()),
+            w2=weight,
+            count=weight,
             n=round(float(weight.sum())),
             weighted=False,
             sampler=_Counts(zeros, ones, zeros * score, ones * score),
@@ -265,7 +280,8 @@ def points_of_rows(data: RowData, *, frequency: bool = False) -> Points:
         e=np.add.reduceat(w * e, starts),
         binomial=np.add.reduceat(unit**2 * f * (1 - f), starts),
         squares=np.add.reduceat((unit * e) ** 2, starts),
-        effective=float(w.sum()) ** 2 / float((unit**2).sum()),
+        w2=np.add.reduceat(unit**2, starts),
+        count=np.add.reduceat(w if frequency else np.ones(len(f)), starts),
         n=round(float(w.sum())) if frequency else len(f),
         weighted=rows.w is not None and not frequency,
         sampler=_Rows(f, w, w * e, starts),

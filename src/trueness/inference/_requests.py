@@ -19,11 +19,13 @@ from trueness.inference._statistics import (
     UniformNoiseStatistic,
     WeakStatistic,
 )
+from trueness.metrics._data import RowData
 from trueness.metrics._masses import LOGIT, PROBABILITY
 from trueness.metrics.binned import quantile_bins
 from trueness.metrics.registry import METRICS, Metric
 from trueness.metrics.smooth import scale_of
 from trueness.ruler import Floats, Ints, uniform_edges
+from trueness.summary import Summary
 
 
 class Request:
@@ -37,6 +39,10 @@ class Request:
     def name(self) -> str:
         """The metric's name."""
         return self.metric.name
+
+    def value(self, data: RowData | Summary) -> float:
+        """The metric itself, which checks its options."""
+        return float(self.metric.function(data, **self.options))
 
     def get(self, option: str, default: Any) -> Any:
         """An option, or the metric's default."""

@@ -4,13 +4,13 @@
 is not 0 at residuals of 0 (LS-ECE), and for SmoothECE one value a bandwidth.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from trueness.inference._points import Points
-from trueness.metrics._masses import MARGIN, Scale, logit, sigmoid
+from trueness.metrics._masses import Scale, logit, sigmoid
 from trueness.metrics.distance import weak_error
 from trueness.ruler import Floats, Ints
 
@@ -101,39 +101,75 @@ class CumulativeStatistic:
     noise = of
 
 
+class _Window(NamedTuple):
+    """A stretch of the scale that holds all points and their kernels; reflections at its ends are real or negligible."""
+
+    low: float
+    length: float
+
+
+class _Band(NamedTuple):
+    """Bandwidths that share one window, and the cosines of the points there."""
+
+    window: _Window
+    places: range  # in the ladder
+    frequency: Floats
+    cosines: Floats
+
+
 class SmoothStatistic:
     """SmoothECE at a bandwidth, or its fixed point from a ladder of bandwidths that depends on the scores alone."""
 
     def __init__(self, points: Points, scale: Scale, bandwidth: float | None) -> None:
-        x = scale.position(points.score)
-        widest = 1.0 if bandwidth is None else bandwidth
-        self.length = 1.0 if scale.reflects else float(x[-1] - x[0]) + 2 * MARGIN * widest
-        self.x = x if scale.reflects else (x - x[0] + MARGIN * widest) / self.length
+        self.x = scale.position(points.score)
+        self.reflects = scale.reflects
         self.total = points.total
         self.fixed = bandwidth is not None
-        finest = _REACH * self.length / (np.pi * _COSINES)
         if bandwidth is None:
-            smallest = max(self._typical(points.squares if points.soft else points.binomial) / 2, finest)
+            smallest = self._typical(points.squares if points.soft else points.binomial) / 2
             self.ladder = np.geomspace(min(smallest, 0.5), 1.0, BANDWIDTHS)
         else:
-            self.ladder = np.array([max(bandwidth, finest)])
-        last = int(_REACH * self.length / (np.pi * self.ladder[0])) + 1
-        self.frequency = np.pi * np.arange(last + 1)
-        self.cosines = np.cos(np.outer(self.x, self.frequency))
+            self.ladder = np.array([bandwidth])
+        finest = _REACH * self._window(0.0).length / (np.pi * _COSINES)
+        self.ladder = np.maximum(self.ladder, finest)
+        self.bands = list(self._bands())
+
+    def _window(self, bandwidth: float) -> _Window:
+        low, high = float(self.x[0]) - _REACH * bandwidth, float(self.x[-1]) + _REACH * bandwidth
+        if self.reflects:
+            low, high = max(low, 0.0), min(high, 1.0)
+        return _Window(low, max(high - low, _REACH * bandwidth, 1e-300))
+
+    def _bands(self) -> Iterator[_Band]:
+        """Few windows for many bandwidths: scores near 0, say, need the whole scale for wide kernels only."""
+        first = 0
+        for last in range(1, len(self.ladder) + 1):
+            if (
+                last < len(self.ladder)
+                and self._window(self.ladder[last]).length <= 1.6 * self._window(self.ladder[first]).length
+            ):
+                continue
+            window = self._window(self.ladder[last - 1])
+            count = int(_REACH * window.length / (np.pi * self.ladder[first])) + 1
+            frequency = np.pi * np.arange(count + 1, dtype=np.float64)
+            cosines = np.cos(np.outer((self.x - window.low) / window.length, frequency))
+            yield _Band(window, range(first, last), frequency, cosines)
+            first = last
 
     def _typical(self, variance: Floats) -> float:
         """Where √(2/π)·∫ of the standard deviation of the smoothed noise equals its bandwidth."""
         from scipy.fft import dct
 
-        cells = 1 << 14
-        mass = np.bincount(np.minimum((self.x * cells).astype(np.int64), cells - 1), variance, minlength=cells)
-        a = dct(mass, type=2) / (2 * self.total**2)
-        low, high = 1e-5, 1.0
-        for _ in range(30):
+        cells = 4096
+        low, high = 1e-7, 1.0
+        for _ in range(40):
             sigma = float(np.sqrt(low * high))
-            s = sigma / self.length
+            window = self._window(sigma)
+            place = (self.x - window.low) / window.length * cells
+            mass = np.bincount(np.clip(place.astype(np.int64), 0, cells - 1), variance, minlength=cells)
+            s = sigma / window.length
             # The kernel squared is a kernel of width σ/√2 over 2√π·σ, reflections that overlap left out.
-            damped = a * np.exp(-0.25 * (s * np.pi * np.arange(cells)) ** 2)
+            damped = dct(mass, type=2) / (2 * self.total**2) * np.exp(-0.25 * (s * np.pi * np.arange(cells)) ** 2)
             g = np.maximum(dct(damped, type=3), 0.0) / (2 * np.sqrt(np.pi) * s)
             if np.sqrt(2 / np.pi) * float(np.sqrt(g).mean()) > sigma:
                 low = sigma
@@ -141,19 +177,20 @@ class SmoothStatistic:
                 high = sigma
         return float(np.sqrt(low * high))
 
-    def noise(self, e: Floats) -> Floats:
-        """∫|g_σ| of each draw for every bandwidth of the ladder."""
+    def noise(self, e: Floats, nodes: int = _NODES) -> Floats:
+        """∫|g_σ| of each draw for every bandwidth of the ladder, looked at on so many nodes a bandwidth."""
         from scipy.fft import dct, next_fast_len
 
-        a = e @ self.cosines / self.total
         values = np.empty((len(e), len(self.ladder)))
-        for j, bandwidth in enumerate(self.ladder):
-            sigma = bandwidth / self.length
-            last = min(int(_REACH / (np.pi * sigma)) + 1, len(self.frequency) - 1)
-            intervals = next_fast_len(max(16, last + 1, int(np.ceil(_NODES / sigma))))
-            padded = np.zeros((len(e), intervals + 1))
-            padded[:, : last + 1] = a[:, : last + 1] * np.exp(-0.5 * (sigma * self.frequency[: last + 1]) ** 2)
-            values[:, j] = absolute_integral(dct(padded, type=1), 1 / intervals)
+        for band in self.bands:
+            a = e @ band.cosines / self.total
+            for j in band.places:
+                sigma = self.ladder[j] / band.window.length
+                last = min(int(_REACH / (np.pi * sigma)) + 1, len(band.frequency) - 1)
+                intervals = next_fast_len(max(16, last + 1, int(np.ceil(nodes / sigma))))
+                padded = np.zeros((len(e), intervals + 1))
+                padded[:, : last + 1] = a[:, : last + 1] * np.exp(-0.5 * (sigma * band.frequency[: last + 1]) ** 2)
+                values[:, j] = absolute_integral(dct(padded, type=1), 1 / intervals)
         return values
 
     def of(self, e: Floats) -> Floats:

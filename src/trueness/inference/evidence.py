@@ -7,7 +7,7 @@ from typing import Any
 from trueness.inference._requests import Request
 from trueness.inference.intervals import Interval, check_level, draws_for, interval_of, require_construction
 from trueness.inference.null import Progress, Resampling, Wanted, check_seed, floor_of, uses_law
-from trueness.inference.tests import CalibrationTest, outcome_of, value_of
+from trueness.inference.tests import CalibrationTest, outcome_of
 from trueness.metrics._data import as_data
 
 DEFAULT = ("smooth_ece", "binned_ece", "logit_smoothed_ece", "ecce_mad", "ecce_r")
@@ -43,7 +43,7 @@ def evidence(
         for request in requests:
             require_construction(request)
     data = as_data(y_true, y_prob, sample_weight)
-    values = [value_of(request, y_true, y_prob, sample_weight) for request in requests]
+    values = [request.value(data) for request in requests]
     resampling = Resampling(data, requests)
     soft, draws = resampling.base.soft, draws_for(alpha)
     law = frozenset(i for i, request in enumerate(requests) if uses_law(request, resampling) or (soft and request.cumulative))

@@ -11,7 +11,7 @@ from trueness.errors import InputError
 from trueness.inference.null import Progress, check_resamples, check_seed
 from trueness.inference.tests import CalibrationTest, calibration_test, show_pvalue
 from trueness.inputs import group_values
-from trueness.metrics._data import RowData, as_rows
+from trueness.metrics._data import as_rows
 from trueness.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
@@ -183,25 +183,18 @@ def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
     n = len(data.rows)
     if len(groups) != n:
         raise InputError(f"by: {len(groups)} values for {n} rows. Pass one group a row.")
-    rejected = data.arrays.rejected  # every row is looked at here, so that a message names its place among all
     code: dict[Any, int] = {}
     codes = np.array([code.setdefault(group, len(code)) for group in groups])
+    rows = data.arrays  # every row is looked at here, so that a message names its place among all
+    codes = codes if rows.kept is None else codes[rows.kept]
     order = np.argsort(codes, kind="stable")
-    stretches = dict(zip(code, np.split(order, np.cumsum(np.bincount(codes))[:-1]), strict=True))
-    columns = _columns(data)
+    stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
+    columns = {"y_true": rows.y, "y_prob": rows.f, "sample_weight": rows.w}
     parts: list[Part] = []
     for group in _in_order(code):
-        at = stretches[group]
-        if rejected and columns["sample_weight"] is not None:
-            at = at[columns["sample_weight"][at] > 0]
+        at = stretches[code[group]]
         parts.append((group, len(at), {name: None if x is None else x[at] for name, x in columns.items()}))
     return parts
-
-
-def _columns(data: RowData) -> dict[str, Any]:
-    n, rows = len(data.rows), data.rows
-    weight = None if rows.w is None else rows.w.chunk(0, n)
-    return {"y_true": rows.y.chunk(0, n), "y_prob": rows.f.chunk(0, n), "sample_weight": weight}
 
 
 def _in_order(groups: Any) -> list[Any]:

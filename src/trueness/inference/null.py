@@ -266,21 +266,17 @@ def noise_floor(
     >>> from trueness.demo import make_demo
     >>> y_true, y_prob, _ = make_demo()
     >>> round(noise_floor(y_true, y_prob, rng=0), 3)
-    0.019
+    0.011
     """
     request = Request(metric, options, what="metric")
     resamples, seed = check_resamples(resamples), check_seed(rng)
     data = as_data(y_true, y_prob, sample_weight)
-    request.metric.function(y_true, y_prob, **_weights(sample_weight), **request.options)  # the metric checks its options
+    request.value(data)  # the metric checks its options
     resampling = Resampling(data, [request])
     refuse_soft(resampling.base, "noise_floor")
     if uses_law(request, resampling):
         return floor_of(request, None, resampling)
     return floor_of(request, resampling.draw(seed, resamples, Wanted(), progress=progress)[0], resampling)
-
-
-def _weights(sample_weight: Any) -> dict[str, Any]:
-    return {} if sample_weight is None else {"sample_weight": sample_weight}
 
 
 __all__ = ["Progress", "Resampling", "Wanted", "noise_floor"]

@@ -117,22 +117,16 @@ def calibration_test(
     >>> y_true, y_prob, _ = make_demo()
     >>> result = calibration_test(y_true, y_prob)
     >>> result.method, float(f"{result.pvalue:.1g}")
-    ('asymptotic', 2e-16)
+    ('asymptotic', 2e-21)
     """
     request = Request(statistic, options, what="statistic")
     check_choice("method", method, ("auto", "asymptotic", "simulated"))
     check_choice("weight_kind", weight_kind, ("importance", "frequency"))
     resamples, seed = check_resamples(resamples), check_seed(rng)
     data = as_data(y_true, y_prob, sample_weight)
-    value = value_of(request, y_true, y_prob, sample_weight)
+    value = request.value(data)
     resampling = Resampling(data, [request], frequency=_frequency(data, weight_kind))
     return outcome_of(request, value, resampling, method, resamples, seed, progress)
-
-
-def value_of(request: Request, y_true: Any, y_prob: Any, sample_weight: Any) -> float:
-    """The metric itself, which checks its options."""
-    weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return float(request.metric.function(y_true, y_prob, **weights, **request.options))
 
 
 def _frequency(data: RowData | Summary, weight_kind: str) -> bool:

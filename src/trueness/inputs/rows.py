@@ -35,6 +35,7 @@ class Arrays:
     soft: bool
     clipped: int
     rejected: dict[str, int]
+    kept: np.ndarray | None = None  # which of the rows given these are; None for all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ class Rows:
         if w is not None and (exponent := weight_exponent(self)):
             w = np.ldexp(w, -exponent)
         soft = source.dtype.kind == "f" and bool(((y > 0.0) & (y < 1.0)).any())
-        return Arrays(f=f, y=y, w=w, soft=soft, clipped=clipped, rejected=rejected)
+        return Arrays(f=f, y=y, w=w, soft=soft, clipped=clipped, rejected=rejected, kept=keep)
 
 
 def read_rows(

@@ -91,7 +91,9 @@ def _number(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def as_data(y_true: Any, y_prob: Any = None, sample_weight: Any = None, names: Names = NAMES) -> RowData | Summary:
-    """A metric's arguments: a summary alone, or outcomes and predictions."""
+    """A metric's arguments: a summary alone, outcomes and predictions, or rows that were read before."""
+    if isinstance(y_true, RowData):
+        return y_true
     if isinstance(y_true, Summary):
         if y_prob is not None or sample_weight is not None:
             raise InputError(f"{names[1]}, {names[2]}: a summary already holds these; pass the summary alone.")
