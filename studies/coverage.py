@@ -21,13 +21,16 @@ INTERVALS: dict[str, tuple[str, dict[str, Any]]] = {
     "ecce_mad": ("ecce_mad", {}),
     "ecce_r": ("ecce_r", {}),
 }
+FURTHER = ("weights", "soft labels")
 SLOW = {"weak_calibration_error": ("weak_calibration_error", {})}
 BOOTSTRAP = ("binned_ece", "smooth_ece", "ecce_r")
 
 
 def cells() -> list[dict[str, Any]]:
     """Every cell of the table."""
-    return [{"scores": scores, "truth": name, "n": n} for scores in SHAPES for name in TRUTHS for n in ROWS]
+    plain = [{"scores": scores, "truth": name, "n": n} for scores in SHAPES for name in TRUTHS for n in ROWS]
+    further = [{"scores": f"uniform, {kind}", "truth": name, "n": n} for kind in FURTHER for name in TRUTHS for n in ROWS[:4]]
+    return plain + further
 
 
 @cache
@@ -41,20 +44,28 @@ def true_value(scores: str, name: str, which: str) -> float:
 def once(cell: dict[str, Any], seed: int, *, kind: str) -> dict[str, tuple[bool, float]]:
     """Whether each interval of one sample holds the truth, and its width. Kinds: auto, slow, bootstrap."""
     rng = np.random.default_rng(seed)
-    shape = SHAPES[cell["scores"]]
+    scores, _, further = cell["scores"].partition(", ")
+    shape = SHAPES[scores]
     f = rng.beta(*shape, cell["n"])
     eta = truth(cell["truth"], f, shape)
-    y = (rng.random(cell["n"]) < eta).astype(int)
+    y: Any = (rng.random(cell["n"]) < eta).astype(int)
+    if further == "soft labels":
+        y = rng.beta(5 * eta + 1e-9, 5 * (1 - eta) + 1e-9)
+    w = rng.exponential(1, cell["n"]) if further == "weights" else None
     if kind == "bootstrap":
-        found = {name: confidence_interval(y, f, metric=name, method="bootstrap", rng=seed) for name in BOOTSTRAP}
+        found = {
+            name: confidence_interval(y, f, metric=name, method="bootstrap", rng=seed, sample_weight=w) for name in BOOTSTRAP
+        }
     else:
         wanted = INTERVALS if kind == "auto" else SLOW
-        results = evidence(y, f, metrics=list(wanted.values()), rng=seed, tests=False)
+        results = evidence(y, f, metrics=list(wanted.values()), rng=seed, tests=False, sample_weight=w)
         found = {name: result.interval for name, result in zip(wanted, results, strict=True) if result.interval}
     checked = {}
     for name, interval in found.items():
         # With quantile bins the target is given these scores and bins.
-        given = METRICS["binned_ece"].function(eta, f, strategy="quantile") if name.endswith("quantile") else None
-        target = true_value(cell["scores"], cell["truth"], name) if given is None else given
+        given = (
+            METRICS["binned_ece"].function(eta, f, strategy="quantile", sample_weight=w) if name.endswith("quantile") else None
+        )
+        target = true_value(scores, cell["truth"], name) if given is None else given
         checked[name] = (bool(interval.low - 1e-12 <= target <= interval.high + 1e-12), interval.high - interval.low)
     return checked

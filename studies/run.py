@@ -1,5 +1,6 @@
 """The validity study as a list of jobs: run in parallel, kept as they finish, and written as one table."""
 
+import hashlib
 import json
 import time
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
@@ -8,8 +9,10 @@ from typing import Any
 
 import click
 
+import trueness
 from studies import coverage, power, size
 from studies.table import Results, write
+from studies.worlds import SHAPES
 
 # Samples a cell, by part of the study and number of rows. "full" takes about three hours on two cores.
 PLANS: dict[str, dict[str, dict[int, int]]] = {
@@ -30,6 +33,17 @@ PLANS: dict[str, dict[str, dict[int, int]]] = {
         "power": {300: 8},
     },
 }
+_SHOWING = (
+    "__init__.py",
+    "__main__.py",
+    "table.py",
+    "cli.py",
+    "assessment.py",
+    "comparison.py",
+    "_page.py",
+    "recalibrate.py",
+    "demo.py",
+)
 _SLICES = 20  # jobs a cell, at least: the first of every cell come first, so that a run cut short is a smaller study
 
 
@@ -48,7 +62,10 @@ def jobs(plan: str) -> list[dict[str, Any]]:
 def _cells(part: str) -> list[dict[str, Any]]:
     if part.startswith("size"):
         return [cell for cell in size.cells() if part == "size" or cell["scores"] != "soft"]
-    return power.cells() if part == "power" else coverage.cells()
+    if part == "power":
+        return power.cells()
+    plain = [cell for cell in coverage.cells() if cell["scores"] in SHAPES]
+    return coverage.cells() if part == "coverage" else plain
 
 
 def work(job: dict[str, Any]) -> list[Any]:
@@ -75,14 +92,28 @@ def key(job: dict[str, Any]) -> str:
 def finished(kept: Path) -> dict[str, list[Any]]:
     """Jobs done before; a line cut short by an interruption is done again."""
     done: dict[str, list[Any]] = {}
-    if kept.exists():
-        for line in kept.read_text().splitlines():
-            try:
-                name, result = json.loads(line)
-            except json.JSONDecodeError:
-                continue
-            done[name] = result
+    lines = kept.read_text().splitlines() if kept.exists() else []
+    for line in lines:
+        try:
+            name, result = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        done[name] = result
+    if done and done.pop("code", None) != fingerprint():
+        raise click.UsageError(f"{kept} holds jobs of other code. Pass another file with --keep, or remove it.")
     return done
+
+
+def fingerprint() -> str:
+    """A digest of the code that decides the figures: a run never goes on from what other code has found."""
+    digest = hashlib.sha256()
+    rooms = ("engines", "inference", "inputs", "metrics")
+    files = [*Path(trueness.__file__).parent.glob("*.py"), *Path(__file__).parent.glob("*.py")]
+    for room in rooms:
+        files += (Path(trueness.__file__).parent / room).glob("*.py")
+    for file in sorted(file for file in files if file.name not in _SHOWING):
+        digest.update(file.name.encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 @click.command()
@@ -105,6 +136,7 @@ def main(plan: str, workers: int, keep: Path, minutes: float | None, out: Path) 
     began = time.monotonic()
     bar = click.progressbar(length=len(missing), label="jobs")
     with ProcessPoolExecutor(workers) as pool, keep.open("a") as file, bar:
+        file.write("\n" + json.dumps(["code", fingerprint()]) + "\n")  # a line that was cut short ends here
         queue, running = iter(missing), {}
         while True:
             late = minutes is not None and time.monotonic() - began > 60 * minutes

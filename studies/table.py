@@ -41,8 +41,8 @@ class Results:
             continuous = row in ("weights", "soft") or SCORES[row].continuous
             for alpha in size.ALPHAS:
                 events = sum(p <= alpha for p in values)
-                low = judge.fewest(len(values), 0.7 * alpha, cells) if continuous and n >= 300 else 0
-                high = judge.most(len(values), alpha, cells)
+                low = judge.fewest(len(values), 0.7 * alpha, 2 * cells) if continuous and n >= 300 else 0
+                high = judge.most(len(values), alpha, 2 * cells)
                 found.append(Share(row, f"{what}, α = {alpha}", n, events, len(values), low <= events <= high))
         return found
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -52,7 +53,7 @@ def test_jobs_have_seeds_of_their_own() -> None:
     assert len({run.key(job) for job in jobs}) == len(jobs)
     assert {cell["n"] for cell in size.cells()} == {50, 100, 300, 1_000, 10_000, 100_000}
     assert len(size.cells()) == 54
-    assert len(coverage.cells()) == 75
+    assert len(coverage.cells()) == 75 + 40
 
 
 def test_wrong_results_are_blamed() -> None:
@@ -72,8 +73,15 @@ def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     for job in run.jobs("tiny"):
         results[run.key(job)] = run.work(job)
     lines = [json.dumps([name, result]) for name, result in results.items()]
-    kept.write_text("\n".join(lines[:-1]) + "\n" + lines[-1][:20])  # cut short while writing
+    kept.write_text("\n".join([json.dumps(["code", run.fingerprint()]), *lines[:-1]]) + "\n" + lines[-1][:20])  # cut short
     assert run.finished(kept) == {name: json.loads(json.dumps(results[name])) for name in list(results)[:-1]}
+
+
+def test_jobs_of_other_code_are_refused(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text(json.dumps(["code", "another"]) + "\n" + json.dumps(["job", []]) + "\n")
+    with pytest.raises(click.UsageError, match="other code"):
+        run.finished(kept)
 
 
 def test_the_command_says_what_it_does() -> None:

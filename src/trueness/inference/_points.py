@@ -5,12 +5,13 @@ under calibration (y* ~ Bernoulli(f)), or residuals with random signs.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from trueness.errors import InputError, NeedsRowsError
+from trueness.inputs import Arrays
 from trueness.metrics._data import RowData
 from trueness.ruler import Floats, Ints, uniform_edges
 from trueness.summary import Summary
@@ -18,6 +19,7 @@ from trueness.summary import Summary
 Rng = np.random.Generator
 
 ROWS = 100_000  # up to here points are runs of equal scores, beyond it the cells of a summary
+LARGE_JUMP = 0.3  # noise scales that one row may move the whole by; hard labels without weights stay below 0.15
 FEW_EVENTS = 50  # below this the limit laws are not trusted
 _GROUPS = 2048  # at least so many groups stand for more points than that
 _MOST_GROUPS = 1 << 14
@@ -172,6 +174,12 @@ class Points:
         expected, variance = float((self.weight * self.score * (1 - self.score)).sum()), float(self.binomial.sum())
         return expected**2 / variance if variance > 0 else 0.0
 
+    @property
+    def jump(self) -> float:
+        """The largest weight in units of the noise of the whole: what a single row can do."""
+        variance = float(self.binomial.sum())
+        return float(self.unit.max()) / variance**0.5 if variance > 0 else 0.0
+
     def merged(self, starts: Ints) -> "Points":
         """Groups of neighbouring points, each from one start to the next."""
         if len(starts) == len(self.score):
@@ -213,14 +221,24 @@ class Points:
         return np.flatnonzero(change)
 
 
+def has_unit_weights(summary: Summary) -> bool:
+    """Whether every row counts once; weights that are 1 on average do not."""
+    c = summary.columns
+    return summary.exact or (np.array_equal(c.w, summary.rows) and np.array_equal(c.w2, summary.rows))
+
+
 def points_of_summary(summary: Summary) -> Points:
     """The non-empty cells of a summary."""
     m, c = summary.moments, summary.columns
-    counts = not summary.soft and (summary.exact or np.array_equal(c.w, summary.rows))
+    counts = not summary.soft and has_unit_weights(summary)
 
     def bin_of(bins: int) -> Ints:
         return summary.ruler.bin_of_cell(bins)[summary.cells]
 
+    if not (c.w > 0).all():  # a weight has vanished beside one 1e300 times as large
+        held = c.w > 0
+        summary = replace(summary, cells=summary.cells[held], rows=summary.rows[held], sums=summary.sums[:, held])
+        return points_of_summary(summary)
     binomial, squares = np.maximum(c.w2_binomial, 0.0), np.maximum(c.w2e2, 0.0)
     sampler: Sampler = _Gaussian(binomial, squares)
     if counts:
@@ -236,7 +254,7 @@ def points_of_summary(summary: Summary) -> Points:
         count=summary.rows.astype(np.float64),
         n=summary.n,
         soft=summary.soft,
-        weighted=not np.array_equal(c.w, summary.rows),
+        weighted=not has_unit_weights(summary),
         kind="cells",
         sampler=sampler,
         bin_of=bin_of,
@@ -246,7 +264,8 @@ def points_of_summary(summary: Summary) -> Points:
 def points_of_rows(data: RowData, *, frequency: bool = False) -> Points:
     """Runs of equal scores; with `frequency` a weight is a number of equal rows."""
     rows = data.arrays
-    order = np.argsort(rows.f, kind="stable")
+    # Rows of equal score in an order of their own, so that draws do not depend on the order given.
+    order = np.argsort(rows.f, kind="stable") if rows.w is None and not rows.soft else _order(rows)
     f, y = rows.f[order] + 0.0, rows.y[order].astype(np.float64)
     w = np.ones(len(f)) if rows.w is None else rows.w[order]
     starts = np.flatnonzero(np.append(True, f[1:] != f[:-1]))
@@ -288,11 +307,16 @@ def points_of_rows(data: RowData, *, frequency: bool = False) -> Points:
     )
 
 
+def _order(rows: Arrays) -> Ints:
+    order = np.lexsort((rows.y, rows.f) if rows.w is None else (rows.y, rows.w, rows.f))
+    return order if rows.w is None else order[rows.w[order] > 0]  # a weight may have vanished beside one 1e300 times as large
+
+
 def check_frequencies(data: RowData) -> None:
     """Weights that count repeated rows are whole numbers."""
-    w = data.arrays.w
-    if w is None:
+    if data.rows.w is None:
         return
+    w = data.rows.w.chunk(0, len(data.rows)).astype(np.float64)
     whole = w == np.floor(w)
     if not whole.all():
         raise InputError(
@@ -314,5 +338,5 @@ def points_of(data: RowData | Summary, *, rows: bool = False, bins: tuple[int, .
     if rows or len(data.arrays.f) <= ROWS:
         return points_of_rows(data)
     cells = points_of_summary(data.summary(bins))
-    # Sums of few weighted events are far from Gaussian.
-    return points_of_rows(data) if cells.weighted and cells.events < FEW_EVENTS else cells
+    # Sums of few weighted events are far from Gaussian, and so is one that a single row decides.
+    return points_of_rows(data) if cells.weighted and (cells.events < FEW_EVENTS or cells.jump > LARGE_JUMP) else cells

@@ -20,12 +20,14 @@ from trueness.inference._statistics import (
     WeakStatistic,
 )
 from trueness.metrics._data import RowData
-from trueness.metrics._masses import LOGIT, PROBABILITY
+from trueness.metrics._masses import LOGIT, PROBABILITY, logit
 from trueness.metrics.binned import quantile_bins
 from trueness.metrics.registry import METRICS, Metric
 from trueness.metrics.smooth import scale_of
 from trueness.ruler import Floats, Ints, uniform_edges
 from trueness.summary import Summary
+
+_NARROW, _NARROW_LOGIT = 5e-4, 0.01  # bandwidths of about ten cells
 
 
 class Request:
@@ -82,6 +84,28 @@ class Request:
         if self.get("closed", "left") == "right":
             return np.searchsorted(uniform_edges(self.bins)[1:-1], points.score, side="left"), width
         return points.bin_of(self.bins), width
+
+    def cuts(self, points: Points) -> list[Ints]:
+        """Labels that no group of points may cross: the bins, or stretches a good deal shorter than a narrow kernel."""
+        bins = self.bin_of(points)
+        if bins is not None:
+            return [bins[0]]
+        if self.name == "logit_smoothed_ece":
+            return [np.floor(logit(points.score) * (8 / self.bandwidth)).astype(np.int64)]
+        if self.name == "smooth_ece" and (
+            self.get("bandwidth", None) is not None or self.get("scale", "probability") != "probability"
+        ):
+            statistic = self.statistic(points, None)
+            return [np.floor(statistic.x * (8 / statistic.ladder[0])).astype(np.int64)]
+        return []
+
+    @property
+    def fine(self) -> bool:
+        """Whether the cells of a summary may be too wide for the kernel, so that rows are better where there are any."""
+        if self.name == "logit_smoothed_ece":
+            return self.bandwidth < _NARROW_LOGIT
+        narrow = (self.get("bandwidth", None) or 1.0) < _NARROW
+        return self.name == "smooth_ece" and (narrow or self.get("scale", "probability") != "probability")
 
     def _gaps(self, points: Points, bins: tuple[Ints, Floats], *, debias: bool) -> BinnedStatistic:
         norm, weighting = self.get("norm", "l1"), self.get("weighting", "mass")

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from trueness.errors import InputError
 from trueness.inference._points import Points
 from trueness.metrics._masses import Scale, logit, sigmoid
 from trueness.metrics.distance import weak_error
 from trueness.ruler import Floats, Ints
 
 BANDWIDTHS = 24
-_COSINES = 4096  # at most
+_COSINES = 1 << 14  # at most
 _NODES = 4  # a bandwidth
 _REACH = 5.3  # kernel widths (and the same in frequency) beyond which a kernel is below 1e-6
 WIDEST_LINK = 4.0  # wider noise than this bends the sigmoid within one step of the lattice
@@ -58,15 +59,27 @@ class BinnedStatistic:
         """ȳ − f̄ of each bin that holds rows."""
         return np.asarray(np.add.reduceat(e, self.starts, axis=1) / self.weight)
 
-    def largest_variance(self, points: Points, z: float) -> float:
-        """The largest variance of a row's outcome in any bin, as far as z standard errors allow."""
-        mean = self.gaps(points.e[None, :])[0] + self.score
-        n = points.effective * self.weight / points.total
+    def direction_variance(self, points: Points, z: float) -> float:
+        """Variance of T_n away from 0, in the worst direction the data allow: √share·(ȳ − f̄) of any one bin as far as z
+        standard errors go, and no less than what the gaps seen say, shares of the bins counted as random."""
+        gap = self.gaps(points.e[None, :])[0]
+        mean = gap + self.score
+        w2, binomial, squares = (
+            np.add.reduceat(column, self.starts) for column in (points.w2, points.binomial, points.squares)
+        )
+        n = self.weight**2 / w2
         middle = (n * mean + z * z / 2) / (n + z * z)
-        reach = z * np.sqrt(n * mean * (1 - mean) + z * z / 4) / (n + z * z)
+        reach = z * np.sqrt(n * np.maximum(mean * (1 - mean), 0.0) + z * z / 4) / (n + z * z)
         nearest = np.clip(0.5, middle - reach, middle + reach)  # Wilson's interval: the mean outcome closest to one half
-        binomial = np.add.reduceat(points.binomial, self.starts) / np.add.reduceat(points.weight, self.starts)
-        return float(np.max(np.maximum(nearest * (1 - nearest), binomial if not points.weighted else 0.0)))
+        outcome = np.maximum(nearest * (1 - nearest), binomial / w2)  # of a row, whichever way it is judged
+        worst = float(np.max(outcome * w2 / self.weight) / points.total)
+        size = float(np.sqrt((self.share * gap**2).sum()))
+        if size == 0:
+            return worst
+        u = gap / size  # a row adds u·r − T·u²/2 − T/2 to T_n
+        centre = size * (u**2 + 1) / 2
+        own = (u**2 * squares - 2 * u * centre * gap * w2 + centre**2 * w2).sum() / points.total**2
+        return max(worst, float(own))
 
     def of(self, e: Floats) -> Floats:
         """The metric of each draw."""
@@ -120,25 +133,35 @@ class _Band(NamedTuple):
 class SmoothStatistic:
     """SmoothECE at a bandwidth, or its fixed point from a ladder of bandwidths that depends on the scores alone."""
 
-    def __init__(self, points: Points, scale: Scale, bandwidth: float | None) -> None:
+    def __init__(self, points: Points, scale: Scale, bandwidth: float | None, ladder: Floats | None = None) -> None:
+        self.scale = scale
         self.x = scale.position(points.score)
         self.reflects = scale.reflects
         self.total = points.total
         self.fixed = bandwidth is not None
-        if bandwidth is None:
+        if ladder is not None:
+            self.ladder = ladder
+        elif bandwidth is None:
             smallest = self._typical(points.squares if points.soft else points.binomial) / 2
             self.ladder = np.geomspace(min(smallest, 0.5), 1.0, BANDWIDTHS)
         else:
             self.ladder = np.array([bandwidth])
         finest = _REACH * self._window(0.0).length / (np.pi * _COSINES)
-        self.ladder = np.maximum(self.ladder, finest)
+        self.clipped = bool(self.ladder[0] < finest)
+        if self.clipped and bandwidth is not None:
+            raise InputError(
+                f"bandwidth: {bandwidth:g} is too small to be simulated on these data. Pass at least {finest:.2g}."
+            )
+        if self.clipped:
+            self.ladder = np.geomspace(min(finest, 0.5), 1.0, BANDWIDTHS)
         self.bands = list(self._bands())
 
     def _window(self, bandwidth: float) -> _Window:
         low, high = float(self.x[0]) - _REACH * bandwidth, float(self.x[-1]) + _REACH * bandwidth
         if self.reflects:
             low, high = max(low, 0.0), min(high, 1.0)
-        return _Window(low, max(high - low, _REACH * bandwidth, 1e-300))
+            return _Window(low, high - low if high > low else 1.0)
+        return _Window(low, max(high - low, 1e-300))
 
     def _bands(self) -> Iterator[_Band]:
         """Few windows for many bandwidths: scores near 0, say, need the whole scale for wide kernels only."""
@@ -209,8 +232,11 @@ class SmoothStatistic:
             gap0, gap1 = (np.log(curve[rows, at] / self.ladder[at]) for at in (i, j))
             share = gap0 / (gap0 - gap1)
             found = self.ladder[i] * (self.ladder[j] / self.ladder[i]) ** share
-        # Below the ladder the curve hardly moves; at its end no curve exceeds 1.
-        return np.where(j == 0, curve[:, 0], np.where(np.isfinite(found), found, self.ladder[i]))
+            # Below the ladder the curve hardly moves, unless the ladder had to end too early: then it goes on as a power.
+            slope = np.log(curve[:, 1] / curve[:, 0]) / np.log(self.ladder[1] / self.ladder[0])
+            below_all = self.ladder[0] * (curve[:, 0] / self.ladder[0]) ** (1 / (1 - slope)) if self.clipped else curve[:, 0]
+        # At the ladder's end no curve exceeds 1.
+        return np.where(j == 0, np.where(curve[:, 0] > 0, below_all, 0.0), np.where(np.isfinite(found), found, self.ladder[i]))
 
 
 class LogitSmoothedStatistic:

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from trueness._plain import plain
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, evidence
 from trueness.inference.intervals import check_level
 from trueness.inference.null import Progress, check_seed
-from trueness.metrics._data import RowData, as_rows
+from trueness.metrics._data import RowData
 from trueness.ruler import Floats
 
 SCORES = ("brier_score", "log_loss")
+_FEWEST = 10  # events, and rows without one, from which a mean difference is about normal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,26 +47,25 @@ class Difference:
     def __repr__(self) -> str:
         limits = f"{self.level:.4g} interval {self.low:.4g} to {self.high:.4g}"
         words = f"{self.metric}: {self.a} − {self.b} = {self.value:.4g}, {limits}"
+        if math.isnan(self.low):
+            return f"{self.metric}: {self.a} − {self.b} = {self.value:.4g}, no interval ({self.method})"
         return words if self.distinguishable else f"{words}: not distinguishable"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as a dictionary; None where there is no interval."""
-        fields = asdict(self)
-        no = {name: None for name in ("low", "high") if math.isnan(fields[name])}
-        return fields | no | {"value": self.value, "distinguishable": self.distinguishable}
+        """The fields as a dictionary; None where a number is not finite."""
+        fields = asdict(self) | {"value": self.value, "distinguishable": self.distinguishable}
+        return {name: plain(value) for name, value in fields.items()}
 
 
 def differences(
-    y_true: Any,
-    predictions: Mapping[str, Any],
+    predictions: Mapping[str, RowData],
     *,
     metrics: Sequence[str] = (*DEFAULT, *SCORES),
     level: float = 0.95,
     rng: Any = None,
-    sample_weight: Any = None,
     progress: Progress | None = None,
 ) -> list[Difference]:
-    """Every metric's difference for every pair of predictors, each with an interval of its own level.
+    """Every metric's difference for every pair of predictors on the same rows, each with an interval of its own level.
 
     A difference of calibration errors gets [L_a − U_b, U_a − L_b] from intervals whose errors add up to that of the level:
     valid always, also when both are calibrated, and wide. Scores are means over rows: a paired normal interval.
@@ -75,19 +76,17 @@ def differences(
     errors = [name for name in metrics if name not in SCORES]
     seeds = np.random.SeedSequence(seed).generate_state(len(predictions), np.uint64) >> np.uint64(1)
     limits = {}
-    for number, (name, y_prob) in enumerate(predictions.items()):
-        settings: dict[str, Any] = {"metrics": errors, "level": 1 - alpha / 2, "tests": False, "sample_weight": sample_weight}
-        found = evidence(y_true, y_prob, **settings, rng=int(seeds[number])) if errors else []
+    for number, (name, data) in enumerate(predictions.items()):
+        found = evidence(data, metrics=errors, level=1 - alpha / 2, tests=False, rng=int(seeds[number])) if errors else []
         limits[name] = {metric: each.interval for metric, each in zip(errors, found, strict=True)}
         if progress is not None:
             progress(number + 1, len(predictions))
-    rows = {name: as_rows(y_true, y_prob, sample_weight, what="compare") for name, y_prob in predictions.items()}
     result = []
     for metric in metrics:
         for a, b in combinations(predictions, 2):
             pair: dict[str, Any] = {"metric": metric, "a": a, "b": b, "level": 1 - alpha}
             if metric in SCORES:
-                result.append(Difference(**pair, **_paired(metric, rows[a], rows[b], alpha)))
+                result.append(Difference(**pair, **_paired(metric, predictions[a], predictions[b], alpha)))
             else:
                 result.append(Difference(**pair, **_bounded(limits[a][metric], limits[b][metric])))
     return result
@@ -105,9 +104,13 @@ def _paired(metric: str, a: RowData, b: RowData, alpha: float) -> dict[str, Any]
     w = np.ones(len(loss_a)) if a.arrays.w is None else a.arrays.w
     total = float(w.sum())
     values = {"value_a": float((w * loss_a).sum()) / total, "value_b": float((w * loss_b).sum()) / total}
-    if not all(map(math.isfinite, values.values())) or len(w) < 2:
-        why = "too few rows: 1" if len(w) < 2 else "an event of predicted probability 0 was observed"
-        return {**values, "low": math.nan, "high": math.nan, "method": why}
+    if not all(map(math.isfinite, values.values())):
+        gap_is = values["value_a"] - values["value_b"]  # infinite where one is, not a number where both are
+        return {**values, "low": gap_is, "high": gap_is, "method": "an event of predicted probability 0 was observed"}
+    y = a.arrays.y
+    rarer = len(y) if a.arrays.soft else min(int((y > 0).sum()), int((y == 0).sum()))
+    if rarer < _FEWEST:
+        return {**values, "low": math.nan, "high": math.nan, "method": f"too few outcomes of one kind: {rarer}"}
     gap = loss_a - loss_b
     mean = float((w * gap).sum()) / total
     error = -float(ndtri(alpha / 2)) * math.sqrt(float((w**2 * (gap - mean) ** 2).sum())) / total

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueness.inference._requests import Request
-from trueness.inference.intervals import Interval, check_level, draws_for, interval_of, require_construction
+from trueness.inference.intervals import Interval, check_level, draws_for, interval_of, require_construction, uses_null
 from trueness.inference.null import Progress, Resampling, Wanted, check_seed, floor_of, uses_law
 from trueness.inference.tests import CalibrationTest, outcome_of
 from trueness.metrics._data import as_data
@@ -37,7 +37,7 @@ def evidence(
 ) -> list[Evidence]:
     """Interval, test and noise floor of each metric (a name, or a name with options); soft labels have no floor, and of
     their metrics only ECCE has a test."""
-    alpha, seed = 1 - check_level(level), check_seed(rng)
+    alpha, seed = 1 - check_level(level, highest=0.99995), check_seed(rng)
     requests = [Request(*((each, None) if isinstance(each, str) else each), what="metrics") for each in metrics]
     if intervals:
         for request in requests:
@@ -46,8 +46,9 @@ def evidence(
     values = [request.value(data) for request in requests]
     resampling = Resampling(data, requests)
     soft, draws = resampling.base.soft, draws_for(alpha)
-    law = frozenset(i for i, request in enumerate(requests) if uses_law(request, resampling) or (soft and request.cumulative))
-    wanted = Wanted(null=tests and not soft, norms=intervals and not soft, flips=intervals)
+    own = soft and not uses_null(resampling)
+    law = frozenset(i for i, request in enumerate(requests) if uses_law(request, resampling) or (own and request.cumulative))
+    wanted = Wanted(null=tests and not soft, norms=intervals and uses_null(resampling), flips=intervals)
     drawn = resampling.draw(seed, draws, wanted, skip=law, progress=progress)
     found = []
     for i, (request, value) in enumerate(zip(requests, values, strict=True)):

@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueness._plain import plain
 from trueness.errors import InputError
+from trueness.inference._requests import Request
 from trueness.inference.null import Progress, check_resamples, check_seed
 from trueness.inference.tests import CalibrationTest, calibration_test, show_pvalue
 from trueness.inputs import group_values
@@ -33,13 +35,12 @@ class GroupTest:
         name = MISSING if self.group is None else repr(self.group)
         if self.test is None or self.adjusted_pvalue is None or self.adjusted_log10_pvalue is None:
             return f"{name}: n = {self.n}, not tested ({self.reason})"
-        raw = show_pvalue(self.test.pvalue, self.test.log10_pvalue)
         adjusted = show_pvalue(self.adjusted_pvalue, self.adjusted_log10_pvalue)
-        return f"{name}: n = {self.n}, {self.test.statistic} = {self.test.value:.4g}, {raw}, adjusted {adjusted}"
+        return f"{name}: n = {self.n}, {self.test.statistic} = {self.test.value:.4g}, p {self.test.shown}, adjusted {adjusted}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as nested dictionaries."""
-        return asdict(self)
+        """The fields as nested dictionaries; None where a number is not finite."""
+        return {name: plain(value) for name, value in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,11 @@ class GroupTests:
         raise KeyError(group)
 
     def __repr__(self) -> str:
-        tested = sum(each.test is not None for each in self.groups)
-        return "\n".join([f"{len(self.groups)} groups, {tested} tested", *map(repr, self.groups)])
+        tested = [each for each in self.groups if each.test is not None]
+        first = f"{len(self.groups)} groups, {len(tested)} tested"
+        if not tested:
+            return first
+        return f"{first}; smallest p: {min(tested, key=lambda each: each.test.log10_pvalue if each.test else 0.0)!r}"
 
     def to_dict(self) -> dict[str, Any]:
         """The groups as nested dictionaries."""
@@ -132,6 +136,7 @@ def group_tests(
     >>> [(each.group, each.n, each.adjusted_pvalue < 0.05) for each in tests]
     [('high', 8056, True), ('low', 11944, True)]
     """
+    Request(statistic, options, what="statistic")
     check_resamples(resamples)
     seed = check_seed(rng)
     settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
@@ -159,7 +164,7 @@ def _adjusted(found: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[
             yield GroupTest(group=group, n=n, test=None, adjusted_pvalue=None, adjusted_log10_pvalue=None, reason=reason)
             continue
         log10 = next(adjusted)
-        p = 0.0 if log10 == -math.inf else max(10.0**log10, 5e-324)
+        p = 0.0 if log10 == -math.inf else max(10.0**log10, test.pvalue)
         yield GroupTest(group=group, n=n, test=test, adjusted_pvalue=p, adjusted_log10_pvalue=log10)
 
 

@@ -12,6 +12,7 @@ with noise from residuals of random sign and from outcomes drawn as predicted, w
 import math
 from dataclasses import asdict, dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from trueness.inference._points import Points
 from trueness.inference._requests import Request
 from trueness.inference._statistics import SmoothStatistic
 from trueness.inference.null import Drawn, Progress, Resampling, Wanted, check_seed, uses_law
-from trueness.inference.tests import LAWS, residual_variance
+from trueness.inference.tests import LAWS, few_signs, residual_variance
 from trueness.metrics._data import RowData, as_data
 from trueness.metrics._masses import logit, sigmoid
 from trueness.metrics.options import check_choice
@@ -31,6 +32,7 @@ from trueness.summary import Summary
 DRAWS = 1999
 _BOOTSTRAP = 999
 _HIGHEST = 0.9999
+_BETWEEN = 8  # bandwidths looked at from one rung to the next
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,13 +128,13 @@ def confidence_interval(
     return interval_of(request, value, resampling, drawn, alpha, draws, seed)
 
 
-def check_level(level: Any) -> float:
+def check_level(level: Any, highest: float = _HIGHEST) -> float:
     """A fraction, not a percentage."""
     number = isinstance(level, int | float | np.integer | np.floating) and not isinstance(level, bool)
     if not number or not 0 < level < 1:
         raise InputError(f"level: {level!r} is not a fraction in (0, 1). Pass for example 0.95, not 95.")
-    if level > _HIGHEST:
-        raise InputError(f"level: {level!r} is beyond {_HIGHEST}, for which too many draws would be needed. Pass at most that.")
+    if level > highest:
+        raise InputError(f"level: {level!r} is beyond {highest}, for which too many draws would be needed. Pass at most that.")
     return float(level)
 
 
@@ -165,8 +167,12 @@ def few_rows(request: Request, points: Points) -> str | None:
 
 def wanted_for(request: Request, resampling: Resampling) -> Wanted:
     """Which draws an interval of this metric needs."""
-    norms = not resampling.base.soft and not uses_law(request, resampling)
-    return Wanted(null=False, norms=norms, flips=not request.cumulative)
+    return Wanted(null=False, norms=uses_null(resampling) and not uses_law(request, resampling), flips=not request.cumulative)
+
+
+def uses_null(resampling: Resampling) -> bool:
+    """Whether outcomes drawn as predicted bound the noise. Soft labels vary less; only where too few show how much, they do."""
+    return not resampling.base.soft or few_signs(resampling)
 
 
 def interval_of(
@@ -174,11 +180,17 @@ def interval_of(
 ) -> Interval:
     """The interval of a value from its draws."""
     points = resampling.base
-    facts: dict[str, Any] = {"metric": request.name, "value": value, "level": 1 - alpha, "n": points.n}
+    facts: dict[str, Any] = {"metric": request.name, "value": value, "level": round(1 - alpha, 12), "n": points.n}
     reason = few_rows(request, points)
     if reason is not None:
         return Interval(**facts, low=math.nan, high=math.nan, method=reason)
-    own = "flipped residuals alone: soft labels" if points.soft else "flipped residuals and outcomes drawn as predicted"
+    law = uses_law(request, resampling) or (request.cumulative and not uses_null(resampling))
+    method = (
+        "limit law" if law else "flipped residuals" if not uses_null(resampling) else "flipped residuals and drawn outcomes"
+    )
+    if request.get("norm", "l1") == "l2":
+        method += ", squared norm"
+    record: dict[str, Any] = {} if law else {"resamples": draws, "seed": seed}
     high = value + _witness(request, resampling, alpha)
     if request.cumulative:
         low = value - _cumulative_noise(request, resampling, drawn, alpha / 2)
@@ -188,8 +200,7 @@ def interval_of(
         low, high = _squared_limits(drawn, alpha)
     else:
         low = _lower(value, drawn, alpha / 2)
-    low, high = min(max(low, 0.0), value), min(max(high, value), 1.0)
-    return Interval(**facts, low=low, high=high, method=own, resamples=draws, seed=seed)
+    return Interval(**facts, low=max(low, 0.0), high=min(high, 1.0), method=method, **record)
 
 
 def _normal(tail: float) -> float:
@@ -248,9 +259,12 @@ def _lower(value: float, drawn: Drawn, tail: float) -> float:
     """The value less its noise; for SmoothECE the best of all bandwidths, each bounded by what is left there and by itself."""
     norm = drawn.norm
     if isinstance(norm, SmoothStatistic) and not norm.fixed:
-        curve = norm.noise(drawn.points.e[None, :], nodes=32)[0]
         noise = np.max([_simultaneous(values, tail) for values in _norms(drawn)], axis=0)
-        return float(np.max(np.minimum(norm.ladder, curve - noise)))
+        # Between two rungs the noise is no more than at the lower one, since norms fall with the bandwidth.
+        fine = np.unique(np.concatenate([np.geomspace(a, b, _BETWEEN + 1) for a, b in pairwise(norm.ladder)]))
+        curve = SmoothStatistic(drawn.points, norm.scale, None, ladder=fine).noise(drawn.points.e[None, :], nodes=32)[0]
+        rung = np.searchsorted(norm.ladder, fine * (1 + 1e-12), side="right") - 1
+        return float(min(np.max(np.minimum(fine, curve - noise[rung])), value))
     return value - max(_order_statistic(values.reshape(len(values)), tail) for values in _norms(drawn))
 
 
@@ -276,7 +290,7 @@ def _squared_limits(drawn: Drawn, alpha: float) -> tuple[float, float]:
     points, statistic = drawn.points, drawn.norm
     squared = float((statistic.gaps(points.e[None, :])[0] ** 2 * statistic.share).sum())
     z = _normal(alpha / 4)
-    slack = z * math.sqrt(float(statistic.largest_variance(points, z)) / points.effective)
+    slack = z * math.sqrt(statistic.direction_variance(points, z))
     most = max(_order_statistic(values, alpha / 4) for values in _norms(drawn)) ** 2
     low = math.sqrt(slack**2 + squared - most) - slack if squared > most else 0.0
     high = slack + math.sqrt(slack**2 + squared)
@@ -291,8 +305,8 @@ def _bootstrap(
             'method="bootstrap" needs the rows themselves; a summary does not hold them. Pass y_true and y_prob.'
         )
     rows = data.arrays
-    n, rng = len(rows.f), np.random.default_rng(seed)
-    facts: dict[str, Any] = {"metric": request.name, "value": value, "level": 1 - alpha, "n": n}
+    n, rng = len(rows.f), np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
+    facts: dict[str, Any] = {"metric": request.name, "value": value, "level": round(1 - alpha, 12), "n": n}
     if n < 2:
         return Interval(**facts, low=math.nan, high=math.nan, method="too few rows: 1")
     values = np.empty(_BOOTSTRAP)

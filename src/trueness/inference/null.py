@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness.errors import InputError
-from trueness.inference._points import FEW_EVENTS, ROWS, Points, Rng, points_of, points_of_rows
+from trueness.inference._points import FEW_EVENTS, LARGE_JUMP, ROWS, Points, Rng, points_of, points_of_rows
 from trueness.inference._requests import Request
 from trueness.inference._statistics import SmoothStatistic
 from trueness.metrics._data import RowData, as_data
@@ -64,6 +64,8 @@ def regime(points: Points) -> Regime:
         return Regime(False, f"few rows: {points.n}, below {FEW_ROWS}")
     if len(points.score) < FEW_SCORES:
         return Regime(False, f"few {what}: {len(points.score)}, below {FEW_SCORES}")
+    if points.jump > LARGE_JUMP:
+        return Regime(False, f"one row may move the whole by {points.jump:.2g} of its noise, above {LARGE_JUMP}")
     return Regime(True, f"{points.n} rows, {len(points.score)} {what}, variance of events {points.events:.3g}")
 
 
@@ -79,6 +81,8 @@ class Drawn(NamedTuple):
 
     def pvalue(self) -> float:
         """Share of draws that reach the observed value, itself counted."""
+        if math.isnan(self.observed) or np.isnan(self.null).any():
+            raise RuntimeError("a draw or the observed value is not a number")
         return (1 + int(np.count_nonzero(self.null >= self.observed * _SAME))) / (1 + len(self.null))
 
 
@@ -135,8 +139,9 @@ class Resampling:
 
     def __init__(self, data: RowData | Summary, requests: Sequence[Request], *, frequency: bool = False) -> None:
         self.data = data
+        self.frequency = frequency
         self.requests = list(requests)
-        rows = any(request.needs_rows for request in requests)
+        rows = any(request.needs_rows or (request.fine and isinstance(data, RowData)) for request in requests)
         bins = tuple(sorted({request.bins for request in requests if request.binned and not request.needs_rows}))
         if frequency and isinstance(data, RowData):
             self.base = points_of_rows(data, frequency=True)
@@ -144,7 +149,7 @@ class Resampling:
             self.base = points_of(data, rows=rows, bins=bins)
         self.regime = regime(self.base)
         self._bins = [request.bin_of(self.base) for request in requests]
-        self._groups = self.base.groups([bins[0] for bins in self._bins if bins is not None])
+        self._groups = self.base.groups([cut for request in requests for cut in request.cuts(self.base)])
         self._coarse = self.base.merged(self._groups)
         self._fine = self.base if self.base.kind == "rows" and self.base.n <= ROWS else self._coarse
 
@@ -205,7 +210,7 @@ def floor_of(request: Request, drawn: Drawn | None, resampling: Resampling) -> f
         return MEAN_OF_LAW[request.name] * math.sqrt(float(resampling.base.binomial.sum())) / resampling.base.total
     if drawn is None:
         raise RuntimeError("no draws were made")
-    return float(drawn.null.mean())
+    return max(float(drawn.null.mean()), 0.0)
 
 
 def uses_law(request: Request, resampling: Resampling) -> bool:

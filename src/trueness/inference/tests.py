@@ -6,9 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueness._plain import plain
 from trueness.errors import InputError
 from trueness.inference import brownian
-from trueness.inference._points import Points, check_frequencies
+from trueness.inference._points import check_frequencies, has_unit_weights
 from trueness.inference._requests import Request
 from trueness.inference.null import SOFT, Drawn, Progress, Resampling, Wanted, check_resamples, check_seed
 from trueness.metrics._data import RowData, as_data
@@ -37,20 +38,25 @@ class CalibrationTest:
     seed: int | None = None
 
     def __repr__(self) -> str:
-        p = show_pvalue(self.pvalue, self.log10_pvalue)
-        return f"{self.statistic} = {self.value:.4g}, {p} ({self.method}; {self.reason}), n = {self.n}"
+        return f"{self.statistic} = {self.value:.4g}, p {self.shown} ({self.method}; {self.reason}), n = {self.n}"
+
+    @property
+    def shown(self) -> str:
+        """The p-value in words: "= 0.03", or "≤ 0.0005" where no draw reached the value."""
+        smallest = self.resamples is not None and self.pvalue <= 1 / (1 + self.resamples)
+        return f"{'≤' if smallest else '='} {show_pvalue(self.pvalue, self.log10_pvalue)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as a dictionary."""
-        return asdict(self)
+        """The fields as a dictionary; None where a number is not finite."""
+        return {name: plain(value) for name, value in asdict(self).items()}
 
 
 def show_pvalue(pvalue: float, log10_pvalue: float) -> str:
-    """A p-value in words, by its exponent where a float cannot hold it."""
+    """A p-value in two digits, from its logarithm where a float cannot hold it."""
     if 0 < pvalue < 1e-300:
         exponent = math.floor(log10_pvalue)
-        return f"p = {10 ** (log10_pvalue - exponent):.1f}e{exponent}"
-    return f"p = {pvalue:.2g}"
+        return f"{10 ** (log10_pvalue - exponent):.1f}e{exponent}"
+    return f"{pvalue:.2g}"
 
 
 def calibration_test(
@@ -135,7 +141,7 @@ def _frequency(data: RowData | Summary, weight_kind: str) -> bool:
     if isinstance(data, RowData):
         check_frequencies(data)
         return True
-    if not data.exact and not np.array_equal(data.columns.w, data.rows):
+    if not has_unit_weights(data):
         raise InputError(
             "weight_kind: a summary of weighted rows does not tell repeated rows from weights. "
             "Pass the rows, or summarize the repeated rows without weights."
@@ -161,8 +167,9 @@ def outcome_of(
     simulated, reason = _choice(request, resampling, method)
     facts: dict[str, Any] = {"statistic": request.name, "value": value, "n": points.n}
     facts |= {"method": "simulated" if simulated else "asymptotic"}
-    if _contradicted(points):
-        reason = "an event of predicted probability 0 was observed"
+    if times := _contradicted(resampling):
+        exact = "0" if isinstance(resampling.data, RowData) else "0 (below 1e-15 in a summary)"
+        reason = f"an event of predicted probability {exact} was observed, {times} times"
         return CalibrationTest(**facts, standardized=math.inf, pvalue=0.0, log10_pvalue=-math.inf, reason=reason)
     if sigma == 0:
         reason = "every prediction is 0 or 1 and none is contradicted"
@@ -173,7 +180,7 @@ def outcome_of(
         drawn = resampling.draw(seed, resamples, Wanted(), progress=progress)[0]
     pvalue = drawn.pvalue()
     spread = float(drawn.null.std())
-    above = (drawn.observed - float(drawn.null.mean())) / spread if spread > 0 else 0.0
+    above = (drawn.observed - float(drawn.null.mean())) / spread if spread > 0 else math.nan
     return CalibrationTest(
         **facts,
         standardized=value / sigma if request.cumulative else above,
@@ -194,15 +201,24 @@ def _choice(request: Request, resampling: Resampling, method: str) -> tuple[bool
     if method == "simulated":
         return True, "as asked"
     if not request.cumulative:
-        return True, f"{request.name} has no limit law here"
+        normal = (
+            "; sums of weighted cells drawn as normal" if resampling.base.weighted and resampling.base.kind == "cells" else ""
+        )
+        return True, f"{request.name} has no limit law here{normal}"
     if resampling.base.weighted and resampling.base.kind == "cells":
-        return False, "weighted rows cannot be drawn from a summary"
+        few = "" if resampling.regime.asymptotic else f", though {resampling.regime.reason}: p may be too small"
+        return False, f"weighted rows cannot be drawn from cells{few}"
     return not resampling.regime.asymptotic, resampling.regime.reason
 
 
-def _contradicted(points: Points) -> bool:
-    """Whether something happened that was given probability 0 (in a cell: all scores below 1e-15 of either end)."""
-    return bool(np.any((points.score <= 0) & (points.e > 0)) or np.any((points.score >= 1) & (points.e < 0)))
+def _contradicted(resampling: Resampling) -> int:
+    """How often something happened that was given probability 0; in a cell, where all scores are as good as 0 or 1."""
+    if isinstance(resampling.data, RowData):
+        rows = resampling.data.arrays
+        return int(np.count_nonzero(((rows.f <= 0) & (rows.y > 0)) | ((rows.f >= 1) & (rows.y < 1))))
+    points = resampling.base
+    at = ((points.score <= 0) & (points.e > 0)) | ((points.score >= 1) & (points.e < 0))
+    return int(np.ceil(np.abs(points.e[at]).sum()))
 
 
 def _asymptotic(facts: dict[str, Any], standardized: float, reason: str) -> CalibrationTest:
@@ -234,16 +250,24 @@ def residual_variance(resampling: Resampling, squares: Floats | None = None) -> 
     own, binomial = float((points.squares if squares is None else squares).sum()), float(points.binomial.sum())
     if not points.soft:
         return max(own, binomial), "the larger of residual and binomial variance"
-    signs = _signs(resampling.data)
+    signs = residual_signs(resampling)
     if signs is not None and min(signs) >= _EACH_SIGN:
         return own, f"soft labels: variance of their residuals ({signs[0]} above, {signs[1]} below)"
     few = "from a summary" if signs is None else f"only {signs[0]} above and {signs[1]} below"
     return max(own, binomial), f"soft labels: the larger of residual and binomial variance ({few})"
 
 
-def _signs(data: RowData | Summary) -> tuple[int, int] | None:
-    """Residuals above and below 0; unknown from a summary."""
-    if isinstance(data, Summary):
+def residual_signs(resampling: Resampling) -> tuple[int, int] | None:
+    """Residuals above and below 0, repeated rows as often as they count; unknown from a summary."""
+    if isinstance(resampling.data, Summary):
         return None
-    e = data.arrays.y - data.arrays.f
-    return int(np.count_nonzero(e > 0)), int(np.count_nonzero(e < 0))
+    rows = resampling.data.arrays
+    count = rows.w if resampling.frequency and rows.w is not None else np.ones(len(rows.f))
+    e = rows.y - rows.f
+    return round(float(count[e > 0].sum())), round(float(count[e < 0].sum()))
+
+
+def few_signs(resampling: Resampling) -> bool:
+    """Whether residuals of one sign are too few to show their own variance."""
+    signs = residual_signs(resampling)
+    return signs is None or min(signs) < _EACH_SIGN

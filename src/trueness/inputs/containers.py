@@ -45,6 +45,10 @@ def as_column(x: Any, name: str) -> Column:
 
 def group_values(x: Any, name: str) -> list[Any]:
     """The groups that rows belong to, one a row, None where missing."""
+    dates = getattr(x, "dtype", None)
+    if dates is not None and getattr(dates, "kind", "") in ("M", "m"):
+        values = np.asarray(x)
+        return [None if missing else value for value, missing in zip(values.astype(object), np.isnat(values), strict=True)]
     column = as_column(x, name)
     return _any_labels(column, 0, column.length)
 

@@ -1,0 +1,18 @@
+"""Values that JSON can hold."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """Arrays as lists, results as dictionaries, None for numbers that are not finite."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if hasattr(value, "to_dict"):
+        value = value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
