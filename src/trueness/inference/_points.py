@@ -20,6 +20,7 @@ Rng = np.random.Generator
 
 ROWS = 100_000  # up to here points are runs of equal scores, beyond it the cells of a summary
 LARGE_JUMP = 0.3  # noise scales that one row may move the whole by; hard labels without weights stay below 0.15
+FEW_SCORES = 100
 FEW_EVENTS = 50  # below this the limit laws are not trusted
 _GROUPS = 2048  # at least so many groups stand for more points than that
 _MOST_GROUPS = 1 << 14
@@ -145,6 +146,7 @@ class Points:
     binomial: Floats  # Σw²f(1 − f)
     squares: Floats  # Σw²(y − f)²
     w2: Floats  # Σw²
+    w2e: Floats  # Σw²(y − f); from weighted cells as if the weights of a cell were alike
     count: Floats  # rows
     n: int  # rows
     soft: bool
@@ -184,9 +186,9 @@ class Points:
         """Groups of neighbouring points, each from one start to the next."""
         if len(starts) == len(self.score):
             return self
-        weight, e, binomial, squares, w2, count = (
+        weight, e, binomial, squares, w2, w2e, count = (
             np.add.reduceat(column, starts)
-            for column in (self.weight, self.e, self.binomial, self.squares, self.w2, self.count)
+            for column in (self.weight, self.e, self.binomial, self.squares, self.w2, self.w2e, self.count)
         )
         bin_of = self.bin_of
         return Points(
@@ -196,6 +198,7 @@ class Points:
             binomial=binomial,
             squares=squares,
             w2=w2,
+            w2e=w2e,
             count=count,
             n=self.n,
             soft=self.soft,
@@ -251,6 +254,7 @@ def points_of_summary(summary: Summary) -> Points:
         binomial=binomial,
         squares=squares,
         w2=c.w2,
+        w2e=m.e * (c.w2 / c.w),
         count=summary.rows.astype(np.float64),
         n=summary.n,
         soft=summary.soft,
@@ -284,6 +288,7 @@ def points_of_rows(data: RowData, *, frequency: bool = False) -> Points:
         return Points(
             **facts,
             e=ones - weight * score,
+            w2e=ones - weight * score,
             binomial=weight * score * (1 - score),
             squares=ones * (1 - score) ** 2 + zeros * score**2,
             w2=weight,
@@ -300,6 +305,7 @@ def points_of_rows(data: RowData, *, frequency: bool = False) -> Points:
         binomial=np.add.reduceat(unit**2 * f * (1 - f), starts),
         squares=np.add.reduceat((unit * e) ** 2, starts),
         w2=np.add.reduceat(unit**2, starts),
+        w2e=np.add.reduceat(unit**2 * e, starts),
         count=np.add.reduceat(w if frequency else np.ones(len(f)), starts),
         n=round(float(w.sum())) if frequency else len(f),
         weighted=rows.w is not None and not frequency,
@@ -338,5 +344,6 @@ def points_of(data: RowData | Summary, *, rows: bool = False, bins: tuple[int, .
     if rows or len(data.arrays.f) <= ROWS:
         return points_of_rows(data)
     cells = points_of_summary(data.summary(bins))
-    # Sums of few weighted events are far from Gaussian, and so is one that a single row decides.
-    return points_of_rows(data) if cells.weighted and (cells.events < FEW_EVENTS or cells.jump > LARGE_JUMP) else cells
+    # Weighted rows are drawn one by one unless there are many events, many scores and no row that decides alone.
+    normal = cells.events >= FEW_EVENTS and cells.jump <= LARGE_JUMP and len(cells.score) >= FEW_SCORES
+    return points_of_rows(data) if cells.weighted and not normal else cells

@@ -27,6 +27,7 @@ from trueness.metrics.smooth import scale_of
 from trueness.ruler import Floats, Ints, uniform_edges
 from trueness.summary import Summary
 
+_MOST_GROUPS = 8192
 _NARROW, _NARROW_LOGIT = 5e-4, 0.01  # bandwidths of about ten cells
 
 
@@ -96,7 +97,10 @@ class Request:
             self.get("bandwidth", None) is not None or self.get("scale", "probability") != "probability"
         ):
             statistic = self.statistic(points, None)
-            return [np.floor(statistic.x * (8 / statistic.ladder[0])).astype(np.int64)]
+            label = np.floor(statistic.x * (8 / statistic.ladder[0])).astype(np.int64)
+            while np.count_nonzero(np.diff(label)) >= _MOST_GROUPS:
+                label //= 2
+            return [label]
         return []
 
     @property

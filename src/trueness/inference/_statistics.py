@@ -5,6 +5,7 @@ is not 0 at residuals of 0 (LS-ECE), and for SmoothECE one value a bandwidth.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -16,8 +17,8 @@ from trueness.metrics.distance import weak_error
 from trueness.ruler import Floats, Ints
 
 BANDWIDTHS = 24
-_COSINES = 1 << 14  # at most
-_NODES = 4  # a bandwidth
+_COSINES, _TABLE = 1 << 14, 1 << 26  # cosines at most, and in all for all points
+_NODES = 6  # a bandwidth
 _REACH = 5.3  # kernel widths (and the same in frequency) beyond which a kernel is below 1e-6
 WIDEST_LINK = 4.0  # wider noise than this bends the sigmoid within one step of the lattice
 
@@ -146,7 +147,7 @@ class SmoothStatistic:
             self.ladder = np.geomspace(min(smallest, 0.5), 1.0, BANDWIDTHS)
         else:
             self.ladder = np.array([bandwidth])
-        finest = _REACH * self._window(0.0).length / (np.pi * _COSINES)
+        finest = _REACH * self._window(0.0).length / (np.pi * min(_COSINES, _TABLE // len(self.x)))
         self.clipped = bool(self.ladder[0] < finest)
         if self.clipped and bandwidth is not None:
             raise InputError(
@@ -154,7 +155,11 @@ class SmoothStatistic:
             )
         if self.clipped:
             self.ladder = np.geomspace(min(finest, 0.5), 1.0, BANDWIDTHS)
-        self.bands = list(self._bands())
+
+    @cached_property
+    def bands(self) -> list[_Band]:
+        """Windows and cosines, made when first drawn."""
+        return list(self._bands())
 
     def _window(self, bandwidth: float) -> _Window:
         low, high = float(self.x[0]) - _REACH * bandwidth, float(self.x[-1]) + _REACH * bandwidth
@@ -183,6 +188,8 @@ class SmoothStatistic:
         """Where √(2/π)·∫ of the standard deviation of the smoothed noise equals its bandwidth."""
         from scipy.fft import dct
 
+        if not variance.any():
+            return 1.0
         cells = 4096
         low, high = 1e-7, 1.0
         for _ in range(40):
@@ -240,13 +247,13 @@ class SmoothStatistic:
 
 
 class LogitSmoothedStatistic:
-    """LS-ECE with Gaussian noise, on a lattice of logits a quarter of the bandwidth apart where any kernel reaches."""
+    """LS-ECE with Gaussian noise, on a fine lattice of logits where any kernel reaches."""
 
     def __init__(self, points: Points, bandwidth: float) -> None:
         from scipy.sparse import csr_array
 
         h = logit(points.score)
-        self.step = min(bandwidth, 1.0 if bandwidth <= WIDEST_LINK else bandwidth) / 4
+        self.step = min(bandwidth, 1.0 if bandwidth <= WIDEST_LINK else bandwidth) / _NODES
         reach = int(_REACH * bandwidth / self.step) + 1
         node = np.rint(h / self.step).astype(np.int64)[:, None] + np.arange(-reach, reach + 1)
         nodes, column = np.unique(node, return_inverse=True)

@@ -143,7 +143,7 @@ def group_tests(
     if isinstance(y_true, Mapping):
         parts = _summaries(y_true, y_prob, by, sample_weight)
     else:
-        parts = _rows(y_true, y_prob, by, sample_weight)
+        parts = _rows(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
     seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
     found: list[tuple[Any, int, CalibrationTest | None]] = []
     for number, (group, n, arguments) in enumerate(parts):
@@ -180,7 +180,7 @@ def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight
     return [(group, summaries[group].n, {"y_true": summaries[group]}) for group in _in_order(summaries)]
 
 
-def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
+def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any, *, repeats: bool) -> list[Part]:
     if by is None:
         raise InputError("by is missing. Pass the group of each row, or {group: Summary} in place of the arrays.")
     data = as_rows(y_true, y_prob, sample_weight, what="by")
@@ -198,7 +198,8 @@ def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
     parts: list[Part] = []
     for group in _in_order(code):
         at = stretches[code[group]]
-        parts.append((group, len(at), {name: None if x is None else x[at] for name, x in columns.items()}))
+        n = round(float(rows.w[at].sum())) if repeats and rows.w is not None else len(at)
+        parts.append((group, n, {name: None if x is None else x[at] for name, x in columns.items()}))
     return parts
 
 

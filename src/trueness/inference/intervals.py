@@ -1,12 +1,13 @@
 r"""Confidence intervals that cover, also where the truth is zero.
 
 Most metrics here are norms, sup E[v(f)·r] over functions |v| ≤ 1 of the score: not differentiable at 0, where the percentile
-bootstrap never covers. With T_n the value, BS = Σw²r²/W², V₂ = Σw²f(1−f)/W², n_e = W²/Σw², κ = |1 − 2f̄|:
+bootstrap never covers. With T_n the value, BS = Σw²r²/W², V₂ = Σw²f(1−f)/W², n_e = W²/Σw², κ = Σw²f(1−f)|1−2f|/Σw²f(1−f):
 
     upper   T_n + κz²/(2n_e) + z·√(max(BS, V₂) + (κz/2n_e)²)      the best v of the truth bounds T_n from below
     lower   T_n − q,  q a quantile of the norm of noise            |‖Ĉ‖ − ‖C‖| ≤ ‖Ĉ − C‖
 
-with noise from residuals of random sign and from outcomes drawn as predicted, whichever is larger.
+with noise from residuals of random sign and from outcomes drawn as predicted, whichever is larger. Soft labels vary less than
+events: with 20 residuals of each sign they speak for themselves (BS alone, random signs alone), else they are taken as events.
 """
 
 import math
@@ -214,23 +215,29 @@ def _witness(request: Request, resampling: Resampling, alpha: float) -> float:
     points, z = resampling.base, _normal(alpha / 2)
     squares = _noisy_squares(points, request) if request.name == "logit_smoothed_ece" else None
     variance = residual_variance(resampling, squares)[0] / points.total**2
-    mean = float((points.weight * points.score).sum()) / points.total
-    skew = abs(1 - 2 * mean) * z / (2 * points.effective)
+    skew = _skewness(points) * z / (2 * points.effective)
     return skew * z + z * math.sqrt(variance + skew**2)
+
+
+def _skewness(points: Points) -> float:
+    """κ = Σw²f(1−f)|1−2f| / Σw²f(1−f): near 1 for rare events and for sure predictions of either kind, which a mean score of
+    one half would hide; 1 where every prediction is 0 or 1."""
+    total = float(points.binomial.sum())
+    return float((points.binomial * np.abs(1 - 2 * points.score)).sum()) / total if total > 0 else 1.0
 
 
 def _noisy_squares(points: Points, request: Request) -> Floats:
     """Σw²(y − E ρ(h + ξ))²: the residual of a prediction with noise on its logit."""
-    gaussian = request.get("noise", "gaussian") == "gaussian"
-    xi = np.linspace(-8.0, 8.0, 41) if gaussian else np.linspace(-0.5, 0.5, 41)
-    density = np.exp(-0.5 * xi * xi) if gaussian else np.ones(41)
-    h = logit(points.score)
-    noisy = np.zeros(len(h))
-    for shift, share in zip(xi * request.bandwidth, density / density.sum(), strict=True):
-        noisy += share * sigmoid(h + shift)
+    h, sigma = logit(points.score), request.bandwidth
+    if request.get("noise", "gaussian") == "uniform":
+        noisy = (np.logaddexp(0, h + sigma / 2) - np.logaddexp(0, h - sigma / 2)) / sigma
+    else:
+        xi = np.linspace(-8.0, 8.0, 41)
+        density = np.exp(-0.5 * xi * xi)
+        noisy = sum(share * sigmoid(h + sigma * shift) for shift, share in zip(xi, density / density.sum(), strict=True))
     move = points.score - noisy
     # (y − f + move)², each with w²
-    return np.maximum(points.squares + move * (2 * points.e + move * points.weight) * points.unit, 0.0)
+    return np.maximum(points.squares + move * (2 * points.w2e + move * points.w2), 0.0)
 
 
 @cache

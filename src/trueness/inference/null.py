@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueness.errors import InputError
-from trueness.inference._points import FEW_EVENTS, LARGE_JUMP, ROWS, Points, Rng, points_of, points_of_rows
+from trueness.inference._points import FEW_EVENTS, FEW_SCORES, LARGE_JUMP, ROWS, Points, Rng, points_of, points_of_rows
 from trueness.inference._requests import Request
 from trueness.inference._statistics import SmoothStatistic
 from trueness.metrics._data import RowData, as_data
@@ -17,9 +17,9 @@ from trueness.summary import Summary
 Progress = Callable[[int, int], None]  # draws done, draws in all
 
 FEW_ROWS = 1000
-FEW_SCORES = 100
 _BLOCK = 1 << 20  # random numbers held at a time
 _NODES = 4096  # nodes at which a draw may be looked at: few draws at a time stay in cache
+_MANY_EVENTS = 500  # below this the law's mean is more than about 1 % off
 _FINE = 4096  # points at which reading C there or everywhere differs by less than the noise floor's 2 %
 _SAME = 1 - 1e-12  # draws equal to the observed value but for rounding count as reaching it
 MEAN_OF_LAW = {"ecce_mad": math.sqrt(math.pi / 2), "ecce_r": math.sqrt(8 / math.pi)}
@@ -215,7 +215,8 @@ def floor_of(request: Request, drawn: Drawn | None, resampling: Resampling) -> f
 
 def uses_law(request: Request, resampling: Resampling) -> bool:
     """Whether a metric's limit law stands for its draws."""
-    return request.cumulative and resampling.regime.asymptotic and len(resampling.base.score) > _FINE
+    points = resampling.base
+    return request.cumulative and resampling.regime.asymptotic and len(points.score) > _FINE and points.events > _MANY_EVENTS
 
 
 def refuse_soft(points: Points, what: str) -> None:

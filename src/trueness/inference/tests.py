@@ -251,17 +251,25 @@ def residual_variance(resampling: Resampling, squares: Floats | None = None) -> 
     if not points.soft:
         return max(own, binomial), "the larger of residual and binomial variance"
     signs = residual_signs(resampling)
-    if signs is not None and min(signs) >= _EACH_SIGN:
-        return own, f"soft labels: variance of their residuals ({signs[0]} above, {signs[1]} below)"
-    few = "from a summary" if signs is None else f"only {signs[0]} above and {signs[1]} below"
+    at_least = "at least " if isinstance(resampling.data, Summary) else ""
+    if min(signs) >= _EACH_SIGN:
+        return own, f"soft labels: variance of their residuals ({at_least}{signs[0]} above, {signs[1]} below)"
+    few = f"{at_least or 'only '}{signs[0]} above and {signs[1]} below"
     return max(own, binomial), f"soft labels: the larger of residual and binomial variance ({few})"
 
 
-def residual_signs(resampling: Resampling) -> tuple[int, int] | None:
-    """Residuals above and below 0, repeated rows as often as they count; unknown from a summary."""
-    if isinstance(resampling.data, Summary):
-        return None
-    rows = resampling.data.arrays
+def residual_signs(resampling: Resampling) -> tuple[int, int]:
+    """Residuals above and below 0, repeated rows as often as they count; from a summary at least so many.
+
+    By Cauchy and Schwarz no fewer than (Σw·max(r, 0))²/Σw²r² residuals are above 0.
+    """
+    data = resampling.data
+    if isinstance(data, Summary):
+        m = data.moments
+        above, squares = float(m.e_positive.sum()), float(resampling.base.squares.sum())
+        below = above - float(m.e.sum())
+        return (int(above**2 / squares), int(below**2 / squares)) if squares > 0 else (0, 0)
+    rows = data.arrays
     count = rows.w if resampling.frequency and rows.w is not None else np.ones(len(rows.f))
     e = rows.y - rows.f
     return round(float(count[e > 0].sum())), round(float(count[e < 0].sum()))
@@ -269,5 +277,4 @@ def residual_signs(resampling: Resampling) -> tuple[int, int] | None:
 
 def few_signs(resampling: Resampling) -> bool:
     """Whether residuals of one sign are too few to show their own variance."""
-    signs = residual_signs(resampling)
-    return signs is None or min(signs) < _EACH_SIGN
+    return min(residual_signs(resampling)) < _EACH_SIGN

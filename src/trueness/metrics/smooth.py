@@ -177,7 +177,7 @@ def _masses(data: RowData | Summary, scale: Scale, kinds: tuple[Kind, ...]) -> M
 def _smooth(data: RowData | Summary, scale: Scale, bandwidth: float | None) -> float:
     masses = _masses(data, scale, ("residual",))
     if bandwidth is not None:
-        return _at(masses, bandwidth)
+        return min(_at(masses, bandwidth), 1.0)  # no residual exceeds 1; rounding may
     value = _fixed_point(masses)
     if isinstance(masses, CellMasses) and not scale.reflects:
         # Once the bandwidth is known, cells up to that width count with their moments, not as points.
