@@ -189,6 +189,8 @@ def interval_of(
     method = (
         "limit law" if law else "flipped residuals" if not uses_null(resampling) else "flipped residuals and drawn outcomes"
     )
+    if points.soft:
+        method += ", soft labels"
     if request.get("norm", "l1") == "l2":
         method += ", squared norm"
     record: dict[str, Any] = {} if law else {"resamples": draws, "seed": seed}
