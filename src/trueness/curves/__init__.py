@@ -1,0 +1,1 @@
+"""Numbers for a picture: curves with their bands, nothing drawn."""

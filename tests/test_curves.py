@@ -1,0 +1,201 @@
+"""Curves against plain sums over rows."""
+
+import json
+
+import brute
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+import trueness
+from trueness import TruenessError, cumulative_curve, reliability_curve, summarize
+from trueness.curves.cumulative import thinned
+from trueness.curves.sweep import bin_sweep
+
+
+def sample(kind: str, n: int = 400, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    f = rng.random(n)
+    if kind == "ties":
+        f = rng.integers(0, 11, n) / 10
+    y = (rng.random(n) < f**1.3).astype(float)
+    if kind == "soft":
+        y = np.clip(f + rng.normal(0, 0.1, n), 0, 1)
+    return y, f, rng.exponential(1, n) if kind == "weights" else None
+
+
+KINDS = ("plain", "ties", "soft", "weights")
+
+
+def reflected(t, f, sigma):
+    """The kernel by its definition, with far more reflections than matter."""
+    total = np.zeros((len(t), len(f)))
+    for k in range(-12, 13):
+        for centre in (f - 2 * k, -f - 2 * k):
+            total += np.exp(-0.5 * ((t[:, None] - centre) / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi))
+    return total
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sigma", [None, 0.03, 0.7])
+def test_smooth_curve_is_the_kernel_mean(kind, sigma) -> None:
+    y, f, w = sample(kind)
+    curve = reliability_curve(y, f, bandwidth=sigma, sample_weight=w)
+    assert curve.smooth_ece == pytest.approx(trueness.smooth_ece(y, f, sample_weight=w), rel=1e-12)
+    assert curve.bandwidth == pytest.approx(curve.smooth_ece if sigma is None else sigma)
+    w = np.ones(len(f)) if w is None else w
+    kernel = reflected(curve.score, f, curve.bandwidth)
+    near = kernel @ w
+    np.testing.assert_allclose(curve.density, near / w.sum(), rtol=1e-6, atol=1e-9)
+    outcome = kernel @ (w * y) / near
+    np.testing.assert_allclose(curve.outcome, outcome, rtol=1e-6, atol=1e-8)
+    error = 1.959964 * np.sqrt((kernel**2 * w**2 * (y - outcome[:, None]) ** 2).sum(axis=1)) / near
+    np.testing.assert_allclose(curve.confidence_high, np.clip(outcome + error, 0, 1), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(curve.confidence_low, np.clip(outcome - error, 0, 1), rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["plain", "ties", "weights"])
+def test_consistency_band_holds_the_curves_of_perfect_predictions(kind) -> None:
+    y, f, w = sample(kind, n=200)
+    curve = reliability_curve(y, f, bandwidth=0.1, sample_weight=w)
+    w = np.ones(len(f)) if w is None else w
+    kernel = reflected(curve.score, f, 0.1) * w
+    rng = np.random.default_rng(1)
+    drawn = (rng.random((4000, len(f))) < f) @ kernel.T / kernel.sum(axis=1)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    spread = (high - low).max()
+    np.testing.assert_allclose(curve.consistency_low, low, atol=0.12 * spread)
+    np.testing.assert_allclose(curve.consistency_high, high, atol=0.12 * spread)
+
+
+def test_soft_labels_have_no_consistency_band() -> None:
+    y, f, _ = sample("soft")
+    assert np.isnan(reliability_curve(y, f).consistency_low).all()
+    assert len(reliability_curve(y, f, kind="isotonic").consistency_low) == 0
+
+
+def test_a_summary_gives_the_same_smooth_curve() -> None:
+    y, f, _ = sample("plain", n=3000)
+    rows, cells = reliability_curve(y, f), reliability_curve(summarize(y, f))
+    np.testing.assert_allclose(cells.outcome, rows.outcome, atol=1e-7)
+    np.testing.assert_allclose(cells.confidence_low, rows.confidence_low, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("strategy", ["uniform", "quantile"])
+def test_binned_curve_lists_every_bin(kind, strategy) -> None:
+    y, f, w = sample(kind)
+    curve = reliability_curve(y, f, kind="binned", bins=7, strategy=strategy, sample_weight=w)
+    assert all(len(column) == 7 for column in curve.table().values())
+    ones = np.ones(len(f)) if w is None else w
+    at = brute.uniform_cells(f, 7) if strategy == "uniform" else brute.quantile_cells(f, ones, 7)
+    for b in range(7):
+        here = at == b
+        assert curve.rows[b] == here.sum()
+        assert curve.weight[b] == pytest.approx(ones[here].sum())
+        if here.any():
+            assert curve.prediction[b] == pytest.approx(np.average(f[here], weights=ones[here]))
+            assert curve.outcome[b] == pytest.approx(np.average(y[here], weights=ones[here]), abs=1e-12)
+            assert curve.left[b] <= f[here].min()
+            assert f[here].max() <= curve.right[b]
+    held = curve.rows > 0
+    gap = np.abs(curve.outcome - curve.prediction)[held]
+    assert curve.binned_ece == pytest.approx((gap * curve.weight[held]).sum() / curve.weight.sum(), rel=1e-9)
+    if kind in ("plain", "ties"):
+        for b in np.flatnonzero(held):
+            exact = binomtest(round(curve.outcome[b] * curve.rows[b]), int(curve.rows[b])).proportion_ci(method="exact")
+            assert (curve.low[b], curve.high[b]) == pytest.approx((exact.low, exact.high), abs=1e-9)
+
+
+def test_empty_bins_are_kept() -> None:
+    curve = reliability_curve([0, 1], [0.05, 0.95], kind="binned", bins=10)
+    assert curve.rows.tolist() == [1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert np.isnan(curve.outcome[1:9]).all()
+    assert np.isnan(curve.low[1:9]).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_isotonic_curve_is_the_isotonic_fit(kind) -> None:
+    y, f, w = sample(kind)
+    curve = reliability_curve(y, f, kind="isotonic", sample_weight=w)
+    fit = brute.isotonic(y, f, w)
+    for left, right, height in zip(curve.score[::2], curve.score[1::2], curve.outcome[::2], strict=True):
+        inside = (f >= left) & (f <= right)
+        np.testing.assert_allclose(np.asarray(fit)[inside], height, atol=1e-10)
+    assert curve.decomposition == trueness.decompose(y, f, sample_weight=w)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_cumulative_curve_is_the_running_sum(kind) -> None:
+    y, f, w = sample(kind)
+    curve = cumulative_curve(y, f, sample_weight=w)
+    np.testing.assert_allclose(curve.difference, brute.cumulative_differences(y, f, w)[1], atol=1e-12)
+    assert curve.share[0] == 0
+    assert curve.share[-1] == pytest.approx(1)
+    assert curve.ecce == trueness.ecce(y, f, sample_weight=w)
+
+
+@pytest.mark.parametrize("n", [3000, 150_000])
+def test_thinning_keeps_the_extremes(n) -> None:
+    y, f, _ = sample("plain", n=n)
+    curve = cumulative_curve(y, f)
+    assert len(curve.share) <= 2000 + 4
+    assert curve.difference.max() - curve.difference.min() == pytest.approx(trueness.ecce_r(y, f), abs=1e-12)
+    assert np.all(np.diff(curve.share) >= 0)
+    assert np.all(np.diff(curve.score) >= 0)
+    few = thinned(np.sin(np.arange(100_000) / 7.0))
+    assert {0, 99_999} <= set(few.tolist())
+
+
+def test_sweep_lists_the_metrics() -> None:
+    y, f, w = sample("weights")
+    sweep = bin_sweep(y, f, bins=(2, 12), norm="l2", strategy="quantile", sample_weight=w)
+    assert sweep.binned_ece[1] == trueness.binned_ece(y, f, bins=12, norm="l2", strategy="quantile", sample_weight=w)
+    assert sweep.logit_smoothed_ece[0] == trueness.logit_smoothed_ece(y, f, bandwidth=1 / 2, sample_weight=w)
+    assert sweep.smooth_ece == trueness.smooth_ece(y, f, sample_weight=w)
+
+
+@pytest.mark.parametrize(
+    ("y", "f"),
+    [
+        ([1], [0.3]),
+        ([0, 1] * 50, [0.0, 1.0] * 50),
+        ([1, 0] * 50, [0.0, 1.0] * 50),
+        ([0, 1, 1] * 30, [0.3] * 90),
+        ([1] * 40, list(np.linspace(0, 1, 40))),
+        (list(np.linspace(0, 1, 40)), list(np.linspace(0, 1, 40))),
+    ],
+    ids=["one row", "ends", "contradicted ends", "constant", "one class", "soft and equal"],
+)
+def test_extreme_data_and_json(y, f) -> None:
+    for kind in ("smooth", "binned", "isotonic"):
+        json.dumps(reliability_curve(y, f, kind=kind).to_dict(), allow_nan=False)
+    json.dumps(cumulative_curve(y, f).to_dict(), allow_nan=False)
+
+
+def test_same_seed_same_band() -> None:
+    y, f, _ = sample("plain")
+    a, b, c = (reliability_curve(y, f, rng=seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(a.consistency_low, b.consistency_low)
+    assert (a.consistency_low != c.consistency_low).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"kind": "spline"}, "kind"),
+        ({"kind": "smooth", "bins": 5}, "bins"),
+        ({"kind": "binned", "bandwidth": 0.1}, "bandwidth"),
+        ({"level": 95}, "fraction"),
+        ({"kind": "binned", "bins": 0}, "bins"),
+    ],
+)
+def test_bad_options_are_named(options, says) -> None:
+    with pytest.raises(TruenessError, match=says):
+        reliability_curve([0, 1], [0.2, 0.7], **options)
+
+
+@pytest.mark.parametrize("options", [{"kind": "isotonic"}, {"kind": "binned", "strategy": "quantile"}])
+def test_what_needs_rows_says_so(options) -> None:
+    with pytest.raises(TruenessError, match="needs the rows"):
+        reliability_curve(summarize([0, 1], [0.2, 0.7]), **options)
