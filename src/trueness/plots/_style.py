@@ -1,0 +1,67 @@
+"""Colours and parts that every drawing shares."""
+
+from typing import Any
+
+import numpy as np
+
+# Okabe and Ito's palette: told apart with any colour vision, and in grey by lightness.
+BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#56B4E9",
+    "#D55E00",
+    "#F0E442",
+)
+CYCLE = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY)
+LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
+
+
+def axes(ax: Any) -> Any:
+    """The axes to draw on; new ones where none are given."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(4.4, 4.4), layout="constrained")[1]
+
+
+def muted(ax: Any) -> Any:
+    """The colour of guides: the axes' own edge colour, so that dark styles stay legible."""
+    return ax.spines["bottom"].get_edgecolor()
+
+
+def unit_square(ax: Any, *, soft: bool) -> None:
+    """A reliability diagram's frame: the unit square and its diagonal."""
+    ax.plot([0, 1], [0, 1], color=muted(ax), linewidth=0.8, linestyle=(0, (4, 3)), zorder=1, label="_diagonal")
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_ylim(-0.02, 1.02)
+    ax.set_aspect("equal", adjustable="box")
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1.0])
+    ax.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
+    ax.set_xlabel("prediction")
+    ax.set_ylabel("mean soft label" if soft else "share that happened")
+
+
+def legend(ax: Any) -> None:
+    """What is what, where it hides least."""
+    handles, labels = ax.get_legend_handles_labels()
+    if labels:
+        ax.legend(
+            handles, labels, loc="best", fontsize="small", framealpha=0.6, edgecolor="none", handlelength=1.4, borderpad=0.2
+        )
+
+
+def percent(level: float) -> str:
+    """A level as people say it: 95 %."""
+    return f"{100 * level:.4g} %"
+
+
+def strip(ax: Any, x: Any, height: Any, color: Any, *, share: float = 0.1) -> None:
+    """Where the scores are: a low filled outline along the bottom."""
+    top = float(np.nanmax(height)) if len(height) else 0.0
+    if top > 0:
+        ax.fill_between(
+            x, -0.02, -0.02 + share * np.asarray(height) / top, color=color, alpha=0.25, linewidth=0, zorder=0, label="_density"
+        )

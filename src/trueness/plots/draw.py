@@ -1,0 +1,157 @@
+"""One function a curve."""
+
+from typing import Any
+
+import numpy as np
+
+from trueness.curves.binned import BinnedCurve
+from trueness.curves.cumulative import CumulativeCurve
+from trueness.curves.isotonic import IsotonicCurve
+from trueness.curves.smooth import SmoothCurve
+from trueness.curves.sweep import BinSweep
+from trueness.plots._style import BLUE, GREEN, ORANGE, VERMILION, axes, legend, muted, percent, strip, unit_square
+
+_THINNEST, _WIDEST = 0.5, 3.5
+
+
+def draw(curve: Any, ax: Any = None, **options: Any) -> Any:
+    """Draw any curve; returns the Axes."""
+    for kind, function in _BY_KIND.items():
+        if isinstance(curve, kind):
+            return function(curve, ax, **options)
+    raise TypeError(f"{type(curve).__name__} is not a curve of trueness")
+
+
+def draw_smooth(curve: SmoothCurve, ax: Any = None, *, color: Any = BLUE, label: str | None = None, bands: bool = True) -> Any:
+    """The smooth reliability curve: wider where there are more scores; both bands, named for what they are."""
+    from matplotlib.collections import LineCollection
+
+    ax = axes(ax)
+    unit_square(ax, soft=curve.soft)
+    strip(ax, curve.score, curve.density, muted(ax))
+    if bands:
+        if not np.isnan(curve.consistency_low).all():
+            ax.fill_between(
+                curve.score, curve.consistency_low, curve.consistency_high, color=muted(ax), alpha=0.18, linewidth=0,
+                label=f"if perfect ({percent(curve.level)})",
+            )  # fmt: skip
+        ax.fill_between(
+            curve.score, curve.confidence_low, curve.confidence_high, color=color, alpha=0.25, linewidth=0,
+            label=f"confidence ({percent(curve.level)})",
+        )  # fmt: skip
+    line = np.stack([curve.score, curve.outcome], axis=1)
+    segments = np.stack([line[:-1], line[1:]], axis=1)
+    density = (curve.density[:-1] + curve.density[1:]) / 2
+    share = np.sqrt(density / density.max()) if density.max() > 0 else np.ones(len(density))
+    name = f"SmoothECE {curve.smooth_ece:.3g}" if label is None else label
+    seen = ~np.isnan(segments).any(axis=(1, 2))
+    lines = LineCollection(
+        list(segments[seen]), colors=color, linewidths=_THINNEST + (_WIDEST - _THINNEST) * share[seen],
+        capstyle="round", label=name, zorder=3,
+    )  # fmt: skip
+    ax.add_collection(lines)
+    legend(ax)
+    return ax
+
+
+def draw_binned(curve: BinnedCurve, ax: Any = None, *, color: Any = BLUE, label: str | None = None) -> Any:
+    """The bins that hold rows, with their intervals; the bars below show how many rows."""
+    ax = axes(ax)
+    unit_square(ax, soft=curve.soft)
+    held = curve.rows > 0
+    middle = (curve.left + curve.right) / 2
+    if curve.rows.max() > 0:
+        ax.bar(
+            middle, 0.1 * curve.weight / curve.weight.max(), width=curve.right - curve.left, bottom=-0.02, color=muted(ax),
+            alpha=0.25, linewidth=0, zorder=0, label="_rows",
+        )  # fmt: skip
+    x, y = curve.prediction[held], curve.outcome[held]
+    reach = np.maximum(np.stack([y - curve.low[held], curve.high[held] - y]), 0.0)
+    kind = "equal width" if curve.strategy == "uniform" else "equal weight"
+    name = f"ECE {curve.binned_ece:.3g} ({curve.bins} bins, {kind})" if label is None else label
+    ax.errorbar(x, y, yerr=reach, fmt="o", color=color, markersize=4, linewidth=1.2, capsize=2, label=name, zorder=3)
+    legend(ax)
+    return ax
+
+
+def draw_isotonic(curve: IsotonicCurve, ax: Any = None, *, color: Any = GREEN, label: str | None = None) -> Any:
+    """The isotonic fit, with the band where it would lie if predictions were perfect."""
+    ax = axes(ax)
+    unit_square(ax, soft=curve.soft)
+    if len(curve.consistency_score):
+        ax.fill_between(
+            curve.consistency_score, curve.consistency_low, curve.consistency_high, color=muted(ax), alpha=0.18, linewidth=0,
+            label=f"if perfect ({percent(curve.level)})",
+        )  # fmt: skip
+    name = f"isotonic, MCB {curve.decomposition.miscalibration:.3g}" if label is None else label
+    if curve.score[0] == curve.score[-1]:
+        ax.plot(curve.score[0], curve.outcome[0], "o", color=color, label="_point", zorder=3)
+    ax.plot(curve.score, curve.outcome, color=color, linewidth=2, solid_joinstyle="round", label=name, zorder=3)
+    legend(ax)
+    return ax
+
+
+def draw_cumulative(
+    curve: CumulativeCurve, ax: Any = None, *, color: Any = BLUE, label: str | None = None, worst: bool = True
+) -> Any:
+    """C against the share of rows; scores on the lower axis, the noise triangle at the origin, the worst interval marked."""
+    ax = axes(ax)
+    ax.axhline(0, color=muted(ax), linewidth=0.8, linestyle=(0, (4, 3)), zorder=1, label="_zero")
+    if curve.sigma > 0:
+        height = 2 * curve.sigma
+        ax.fill(
+            [0, 0, 0.06],
+            [-height, height, 0],
+            color=muted(ax),
+            alpha=0.3,
+            linewidth=0,
+            label="noise: ± 2σ",
+            zorder=0,
+        )
+    if worst and curve.ecce.worst is not None:
+        low, high = _worst_shares(curve)
+        found = curve.ecce.worst
+        way = "high" if found.mean_gap < 0 else "low"
+        words = f"{found.low:.2f}–{found.high:.2f}: {abs(100 * found.mean_gap):.2g} points too {way}"
+        ax.axvspan(low, high, color=ORANGE, alpha=0.18, linewidth=0, label=words, zorder=0)
+    name = f"ECCE-R {curve.ecce.range:.3g}" if label is None else label
+    ax.plot(curve.share, curve.difference, color=color, linewidth=1.5, label=name, zorder=3)
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("score (equal steps of rows)")
+    ax.set_ylabel("cumulative outcomes − predictions")
+    ticks = np.linspace(0, 1, 6)
+    at = np.minimum(np.searchsorted(curve.share, ticks), len(curve.score) - 1)
+    ax.set_xticks(ticks, [f"{curve.score[i]:.2f}" for i in at])
+    legend(ax)
+    return ax
+
+
+def _worst_shares(curve: CumulativeCurve) -> tuple[float, float]:
+    """Where the worst interval lies on the axis of shares: between the two extremes of C."""
+    ends = sorted((int(curve.difference.argmax()), int(curve.difference.argmin())))
+    return float(curve.share[ends[0]]), float(curve.share[ends[1]])
+
+
+def draw_sweep(curve: BinSweep, ax: Any = None) -> Any:
+    """Binned ECE over the number of bins, and the measures without bins beside it."""
+    ax = axes(ax)
+    ax.plot(curve.bins, curve.binned_ece, "o-", color=BLUE, markersize=4, label=f"binned ECE, {curve.strategy}, {curve.norm}")
+    ax.plot(curve.bins, curve.logit_smoothed_ece, "s--", color=VERMILION, markersize=4, label="LS-ECE, bandwidth 1/bins")
+    ax.axhline(curve.smooth_ece, color=GREEN, linewidth=1.5, linestyle="-.", label=f"SmoothECE {curve.smooth_ece:.3g}")
+    ax.set_xscale("log")
+    ax.set_xticks(curve.bins, [str(int(count)) for count in curve.bins])
+    ax.minorticks_off()
+    ax.set_ylim(bottom=0)
+    ax.set_xlabel("bins")
+    ax.set_ylabel("calibration error")
+    legend(ax)
+    return ax
+
+
+_BY_KIND: dict[type, Any] = {
+    SmoothCurve: draw_smooth,
+    BinnedCurve: draw_binned,
+    IsotonicCurve: draw_isotonic,
+    CumulativeCurve: draw_cumulative,
+    BinSweep: draw_sweep,
+}

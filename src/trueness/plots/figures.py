@@ -1,0 +1,115 @@
+"""Figures of several axes: the pair, and several predictors together."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
+from trueness.curves.smooth import SmoothCurve, smooth_curve
+from trueness.errors import InputError
+from trueness.metrics._data import RowData, as_rows
+from trueness.plots._style import CYCLE, LINES, legend
+from trueness.plots.draw import draw_cumulative, draw_smooth
+
+
+def plot_pair(
+    y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, rng: Any = 0, level: float = 0.95, figure: Any = None
+) -> Any:
+    """The smooth reliability diagram and the cumulative plot side by side; returns the Figure.
+
+    Parameters
+    ----------
+    y_true : array-like or Summary
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays.
+    y_prob : array-like
+        Predicted probabilities.
+    sample_weight : array-like, optional
+        Weights ≥ 0.
+    rng : None, int or numpy Generator
+        Randomness of the consistency band.
+    level : float
+        Level of the bands, a fraction.
+    figure : matplotlib Figure, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    smooth = smooth_curve(y_true, y_prob, sample_weight=sample_weight, rng=rng, level=level)
+    return draw_pair(smooth, cumulative_curve(y_true, y_prob, sample_weight=sample_weight), figure=figure)
+
+
+def draw_pair(
+    smooth: SmoothCurve,
+    cumulative: CumulativeCurve,
+    *,
+    figure: Any = None,
+    labels: tuple[str | None, str | None] = (None, None),
+) -> Any:
+    """Two curves side by side."""
+    figure = _figure(figure)
+    left, right = figure.subplots(1, 2)
+    draw_smooth(smooth, left, label=labels[0])
+    draw_cumulative(cumulative, right, label=labels[1])
+    return figure
+
+
+def plot_compare(y_true: Any, predictions: Mapping[str, Any], *, sample_weight: Any = None, figure: Any = None) -> Any:
+    """Smooth and cumulative curves of several predictors on the same rows; returns the Figure.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Outcomes in {0, 1} or soft labels in [0, 1].
+    predictions : mapping of str to array-like
+        Predicted probabilities by name; at most six can be told apart.
+    sample_weight : array-like, optional
+        Weights ≥ 0.
+    figure : matplotlib Figure, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    rows = {name: as_rows(y_true, y_prob, sample_weight, what="plot_compare") for name, y_prob in predictions.items()}
+    return draw_compare(rows, figure=figure)
+
+
+def draw_compare(predictions: Mapping[str, RowData], *, figure: Any = None) -> Any:
+    """Curves of several predictors whose rows are read."""
+    if not 1 <= len(predictions) <= len(CYCLE):
+        raise InputError(f"predictions: {len(predictions)} given. Pass one to {len(CYCLE)}: more could not be told apart.")
+    figure = _figure(figure)
+    left, right = figure.subplots(1, 2)
+    for (name, data), color, style in zip(predictions.items(), CYCLE, LINES, strict=False):
+        smooth = smooth_curve(data)
+        draw_smooth(smooth, left, color=color, bands=False, label=f"{name}: SmoothECE {smooth.smooth_ece:.3g}")
+        left.collections[-1].set_linestyle(style)
+        curve = cumulative_curve(data)
+        draw_cumulative(curve, right, color=color, worst=False, label=f"{name}: ECCE-R {curve.ecce.range:.3g}")
+        right.lines[-1].set_linestyle(style)
+    for ax in (left, right):
+        _once(ax)
+        legend(ax)
+    right.set_xticks(right.get_xticks(), [f"{tick:.1f}" for tick in right.get_xticks()])
+    right.set_xlabel("share of rows, by score")
+    return figure
+
+
+def _once(ax: Any) -> None:
+    """Keep the first of parts that every predictor drew, such as the noise triangle."""
+    seen = set()
+    for part in [*ax.patches, *ax.lines]:
+        label = part.get_label()
+        if label in seen and (label.startswith("_") or label.startswith("noise")):
+            part.remove()
+        seen.add(label)
+
+
+def _figure(figure: Any) -> Any:
+    if figure is not None:
+        return figure
+    import matplotlib.pyplot as plt
+
+    return plt.figure(figsize=(9.6, 4.6), layout="constrained")

@@ -1,0 +1,130 @@
+"""Drawings: what is drawn is what the curve holds, and nothing else changes."""
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+
+import trueness
+from trueness import CalibrationDisplay, TruenessError, bin_sweep, cumulative_curve, plot_compare, plot_pair, reliability_curve
+from trueness.demo import make_demo
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    mpl.use("Agg")
+    before = dict(mpl.rcParams)
+    yield
+    assert dict(mpl.rcParams) == before
+    plt.close("all")
+
+
+def data(kind: str):
+    rng = np.random.default_rng(2)
+    f = {
+        "plain": rng.random(300),
+        "ends": rng.choice([0.0, 1.0], 300),
+        "ten": rng.integers(1, 10, 300) / 10,
+        "constant": np.full(300, 0.3),
+        "few": rng.random(50),
+    }.get(kind, rng.random(300))
+    y = (rng.random(len(f)) < f).astype(float)
+    if kind == "soft":
+        y = np.clip(f + rng.normal(0, 0.05, len(f)), 0, 1)
+    return (np.ones(len(f)), f) if kind == "one class" else (y, f)
+
+
+KINDS = ("plain", "ends", "ten", "constant", "few", "soft", "one class")
+
+
+def drawn(ax, label):
+    return next(line for line in ax.lines if line.get_label().startswith(label))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_smooth_diagram_shows_the_curve(kind) -> None:
+    curve = reliability_curve(*data(kind))
+    ax = curve.plot()
+    lines = next(c for c in ax.collections if isinstance(c, LineCollection))
+    segments = np.array(lines.get_segments())
+    seen = ~np.isnan(curve.outcome)
+    both = seen[:-1] & seen[1:]
+    np.testing.assert_array_equal(segments[:, 0], np.stack([curve.score[:-1][both], curve.outcome[:-1][both]], axis=1))
+    np.testing.assert_array_equal(segments[:, 1], np.stack([curve.score[1:][both], curve.outcome[1:][both]], axis=1))
+    widths = np.array(lines.get_linewidths())
+    assert np.all((widths >= 0.5) & (widths <= 3.5))
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"SmoothECE {curve.smooth_ece:.3g}" in labels
+    assert ("if perfect (95 %)" in labels) == (kind != "soft")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_diagrams_show_their_curves(kind) -> None:
+    y, f = data(kind)
+    binned = reliability_curve(y, f, kind="binned")
+    points = next(c for c in binned.plot().containers if hasattr(c, "has_yerr"))[0]
+    held = binned.rows > 0
+    np.testing.assert_array_equal(points.get_xdata(), binned.prediction[held])
+    np.testing.assert_array_equal(points.get_ydata(), binned.outcome[held])
+    isotonic = reliability_curve(y, f, kind="isotonic")
+    np.testing.assert_array_equal(drawn(isotonic.plot(), "isotonic").get_ydata(), isotonic.outcome)
+    cumulative = cumulative_curve(y, f)
+    line = drawn(cumulative.plot(), "ECCE-R")
+    np.testing.assert_array_equal(line.get_xdata(), cumulative.share)
+    np.testing.assert_array_equal(line.get_ydata(), cumulative.difference)
+
+
+def test_the_worst_interval_is_marked_where_it_is() -> None:
+    y, f, _ = make_demo()
+    curve = cumulative_curve(y, f)
+    ax = curve.plot()
+    span = next(patch for patch in ax.patches if "too high" in patch.get_label())
+    low, high = span.get_x(), span.get_x() + span.get_width()
+    assert low == pytest.approx(np.mean(f <= curve.ecce.worst.low), abs=1e-9)
+    assert high == pytest.approx(np.mean(f <= curve.ecce.worst.high), abs=1e-9)
+
+
+def test_pair_sweep_and_comparison() -> None:
+    y, f, truth = make_demo(2000)
+    assert len(plot_pair(y, f).axes) == 2
+    ax = bin_sweep(y, f).plot()
+    np.testing.assert_array_equal(drawn(ax, "binned ECE").get_ydata(), bin_sweep(y, f).binned_ece)
+    figure = plot_compare(y, {"model": f, "truth": truth})
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == [
+        f"model: SmoothECE {trueness.smooth_ece(y, f):.3g}",
+        f"truth: SmoothECE {trueness.smooth_ece(y, truth):.3g}",
+    ]
+    assert sum(label.get_text().startswith("noise") for label in figure.axes[1].get_legend().get_texts()) == 1
+    with pytest.raises(TruenessError, match="told apart"):
+        plot_compare(y, {str(k): f for k in range(7)})
+
+
+def test_given_axes_are_used_and_nothing_is_shown() -> None:
+    y, f = data("plain")
+    figure, ax = plt.subplots()
+    assert reliability_curve(y, f).plot(ax) is ax
+    assert plt.get_fignums() == [figure.number]
+
+
+def test_dark_styles_stay_legible() -> None:
+    with plt.style.context("dark_background"):
+        ax = reliability_curve(*data("plain")).plot()
+        assert mpl.colors.to_rgb(drawn(ax, "_diagonal").get_color()) == (1.0, 1.0, 1.0)
+
+
+def test_display_in_the_manner_of_scikit_learn() -> None:
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(300, 2))
+    y = np.where(rng.random(300) < 1 / (1 + np.exp(-x[:, 0])), "yes", "no")
+    model = LogisticRegression().fit(x, y)
+    display = CalibrationDisplay.from_estimator(model, x, y, kind="binned", bins=5)
+    direct = CalibrationDisplay.from_predictions(y == "yes", model.predict_proba(x)[:, 1], kind="binned", bins=5)
+    np.testing.assert_array_equal(display.curve.outcome, direct.curve.outcome)
+    assert display.figure_ is display.ax_.figure
+    three = LogisticRegression().fit(x, rng.integers(0, 3, 300))
+    with pytest.raises(TruenessError, match="two classes"):
+        CalibrationDisplay.from_estimator(three, x, y)
