@@ -69,3 +69,15 @@ def test_names_are_found_where_type_checkers_are_told():
     assert set(trueness.__all__) <= set(dir(trueness))
     with pytest.raises(AttributeError, match="no attribute 'smooth_ecee'"):
         trueness.smooth_ecee  # noqa: B018
+
+
+def test_no_module_hides_a_name_that_is_public() -> None:
+    code = (
+        "import importlib, pkgutil, types, trueness\n"
+        "for module in pkgutil.walk_packages(trueness.__path__, 'trueness.'):\n"
+        "    if not module.name.endswith(('__main__', '_numba')):\n"
+        "        importlib.import_module(module.name)\n"
+        "hidden = [name for name in trueness.__all__ if isinstance(getattr(trueness, name), types.ModuleType)]\n"
+        "assert hidden == ['brownian'], hidden\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any
 from trueness.errors import TruenessError, TruenessWarning
 
 if TYPE_CHECKING:
+    from trueness.assessment import Assessment, assess
+    from trueness.comparison import Comparison, compare
+    from trueness.curves.cumulative import cumulative_curve
+    from trueness.curves.reliability import reliability_curve
+    from trueness.curves.sweep import bin_sweep
     from trueness.engines.arrays import summarize
     from trueness.inference import brownian
     from trueness.inference.groups import GroupTests, group_tests
@@ -20,24 +25,34 @@ if TYPE_CHECKING:
     from trueness.metrics.scores import Decomposition, brier_score, decompose, log_loss
     from trueness.metrics.smooth import smooth_ece, smooth_ece_area
     from trueness.multiclass import one_vs_rest, top_k, top_label
+    from trueness.plots import CalibrationDisplay, plot_compare, plot_pair
+    from trueness.recalibrate import SmoothRecalibrator
     from trueness.summary import Summary
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Assessment",
+    "CalibrationDisplay",
     "CalibrationTest",
+    "Comparison",
     "CumulativeError",
     "Decomposition",
     "GroupTests",
     "Interval",
+    "SmoothRecalibrator",
     "Summary",
     "TruenessError",
     "TruenessWarning",
+    "assess",
+    "bin_sweep",
     "binned_ece",
     "brier_score",
     "brownian",
     "calibration_test",
+    "compare",
     "confidence_interval",
+    "cumulative_curve",
     "decompose",
     "distance_to_calibration",
     "ecce",
@@ -49,6 +64,9 @@ __all__ = [
     "logit_smoothed_ece",
     "noise_floor",
     "one_vs_rest",
+    "plot_compare",
+    "plot_pair",
+    "reliability_curve",
     "smooth_ece",
     "smooth_ece_area",
     "soft_mean_ece",
@@ -60,6 +78,11 @@ __all__ = [
 
 # Where each name lives; a module is loaded when a name of it is first asked for, so that importing the package is quick.
 _HOMES = {
+    "assessment": ("Assessment", "assess"),
+    "comparison": ("Comparison", "compare"),
+    "curves.cumulative": ("cumulative_curve",),
+    "curves.reliability": ("reliability_curve",),
+    "curves.sweep": ("bin_sweep",),
     "engines.arrays": ("summarize",),
     "inference": ("brownian",),
     "inference.groups": ("GroupTests", "group_tests"),
@@ -74,6 +97,8 @@ _HOMES = {
     "metrics.scores": ("Decomposition", "brier_score", "decompose", "log_loss"),
     "metrics.smooth": ("smooth_ece", "smooth_ece_area"),
     "multiclass": ("one_vs_rest", "top_k", "top_label"),
+    "plots": ("CalibrationDisplay", "plot_compare", "plot_pair"),
+    "recalibrate": ("SmoothRecalibrator",),
     "summary": ("Summary",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -1,0 +1,182 @@
+"""Several predictors on the same rows: which is off by less, as far as the rows can tell."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from trueness._forward import forward
+from trueness._page import clean, table
+from trueness._plain import plain
+from trueness.assessment import number
+from trueness.errors import InputError
+from trueness.inference.differences import SCORES, Difference, differences
+from trueness.inference.evidence import DEFAULT
+from trueness.inference.intervals import check_level
+from trueness.inference.null import Progress, check_seed
+from trueness.inputs import read_rows
+from trueness.metrics._data import RowData
+from trueness.metrics.registry import METRICS
+from trueness.summary import Summary
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison:
+    """What `compare` found: each metric of each predictor, and the difference of every pair with its interval."""
+
+    names: tuple[str, ...]
+    values: Mapping[str, Mapping[str, float]]  # metric → predictor → value
+    differences: tuple[Difference, ...]
+    level: float
+    n: int
+    seed: int
+    notes: tuple[str, ...]
+    predictions: Mapping[str, RowData] = field(repr=False)
+
+    @property
+    def verdict(self) -> str:
+        """Which pairs can be told apart, by the first metric."""
+        first = [each for each in self.differences if each.metric == self.differences[0].metric]
+        return " ".join(f"{_sentence(each)}." for each in first)
+
+    def __repr__(self) -> str:
+        shown = [clean(name, 24) for name in self.names]
+        rows = [
+            [METRICS[metric].label, *(number(values[name]) for name in self.names)] for metric, values in self.values.items()
+        ]
+        pairs = [
+            (
+                clean(f"{each.a} − {each.b}", 36),
+                METRICS[each.metric].label,
+                _span(each),
+                "yes" if each.distinguishable else "no",
+            )
+            for each in self.differences
+        ]
+        head = ("difference", "metric", f"{100 * self.level:.4g} % interval", "distinguishable")
+        notes = "".join(f"\nNote: {note}" for note in self.notes)
+        return f"{self.verdict}\n\n{table(('metric', *shown), rows)}\n\n{table(head, pairs)}\n\nn = {self.n}.{notes}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that was found, safe for JSON."""
+        return {
+            "verdict": self.verdict,
+            "n": self.n,
+            "level": self.level,
+            "seed": self.seed,
+            "values": {metric: {name: plain(value) for name, value in row.items()} for metric, row in self.values.items()},
+            "differences": [{key: plain(value) for key, value in each.to_dict().items()} for each in self.differences],
+            "notes": list(self.notes),
+        }
+
+    def plot(self, figure: Any = None) -> Any:
+        """Smooth and cumulative curves of all predictors; returns the matplotlib Figure."""
+        return forward("plots", "draw_compare")(self.predictions, figure=figure)
+
+
+def _span(each: Difference) -> str:
+    return "–" if np.isnan(each.low) else f"{each.low:+.4f} to {each.high:+.4f}"
+
+
+def _sentence(each: Difference) -> str:
+    label = METRICS[each.metric].label
+    if not each.distinguishable:
+        return f"{each.a} and {each.b} are not distinguishable by {label}"
+    better, worse = (each.a, each.b) if each.high < 0 else (each.b, each.a)
+    return f"{better} is off by less than {worse} ({label})"
+
+
+def compare(
+    y_true: Any,
+    predictions: Mapping[str, Any],
+    *,
+    sample_weight: Any = None,
+    level: float = 0.95,
+    rng: Any = 0,
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    metrics: Sequence[str] = (*DEFAULT, *SCORES),
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare predictors on the same rows.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Outcomes in {0, 1} or soft labels in [0, 1].
+    predictions : mapping of str to array-like
+        Predicted probabilities of two or more predictors, by name.
+    sample_weight : array-like, optional
+        Weights ≥ 0.
+    level : float
+        Level of each difference's interval, a fraction; it holds also when both predictors are perfect.
+    rng : int, numpy Generator or None
+        Randomness; a fixed seed by default.
+    nan : {"raise", "drop"}
+        Refuse missing values, or drop every row in which any predictor has one.
+    pos_label : object, optional
+        The one value of the outcomes that means the event.
+    metrics : sequence of str
+        Which metrics to compare; the verdict is by the first.
+    progress : callable, optional
+        Called with the predictors done and the predictors in all.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from trueness.demo import make_demo
+    >>> y_true, y_prob, truth = make_demo()
+    >>> compare(y_true, {"model": y_prob, "truth": truth}, metrics=["ecce_r"]).verdict
+    'truth is off by less than model (ECCE-R).'
+    """
+    level, seed = check_level(level), check_seed(rng)
+    if isinstance(y_true, Summary) or not isinstance(predictions, Mapping):
+        raise InputError("compare needs the same rows for every predictor: pass y_true and {name: y_prob}, not summaries.")
+    rows = _read(y_true, predictions, sample_weight, nan, pos_label)
+    found = differences(rows, metrics=metrics, level=level, rng=seed, progress=progress)
+    values: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
+    for each in found:
+        values[each.metric] |= {each.a: each.value_a, each.b: each.value_b}
+    first = next(iter(rows.values()))
+    return Comparison(
+        names=tuple(rows),
+        values=values,
+        differences=tuple(found),
+        level=level,
+        n=len(first.arrays.f),
+        seed=seed,
+        notes=first.summary().notes,
+        predictions=rows,
+    )
+
+
+def _read(y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, nan: str, pos_label: Any) -> dict[str, RowData]:
+    """Rows of every predictor; with nan="drop" those that all of them have."""
+    settings: dict[str, Any] = {"nan": nan, "pos_label": pos_label}
+    rows = {
+        str(name): RowData(read_rows(y_true, y_prob, sample_weight, names=("y_true", str(name), "sample_weight"), **settings))
+        for name, y_prob in predictions.items()
+    }
+    masks = [each.arrays.kept for each in rows.values()]
+    if all(mask is None for mask in masks) or (len({each.arrays.f.size for each in rows.values()}) == 1 and _same(masks)):
+        return rows
+    length = max(len(mask) for mask in masks if mask is not None)
+    common = np.ones(length, dtype=bool)
+    for mask in masks:
+        common &= True if mask is None else mask
+    if not common.any():
+        raise InputError("predictions: no row has an outcome and every prediction. Pass at least one such row.")
+    kept = {}
+    for name, each in rows.items():
+        a = each.arrays
+        at = common if a.kept is None else common[a.kept]
+        kept[name] = RowData(read_rows(a.y[at], a.f[at], None if a.w is None else a.w[at]))
+    return kept
+
+
+def _same(masks: list[Any]) -> bool:
+    return all(mask is not None and np.array_equal(mask, masks[0]) for mask in masks)

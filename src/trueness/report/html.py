@@ -1,0 +1,230 @@
+"""The page: every name from data escaped, one script whose hash is in the policy, numbers embedded as JSON."""
+
+import base64
+import hashlib
+import json
+import math
+import os
+import platform
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from trueness import __version__
+from trueness._page import clean
+from trueness._write import write_atomically
+from trueness.assessment import Assessment, number
+from trueness.curves.binned import binned_curve
+from trueness.curves.cumulative import thinned
+from trueness.curves.smooth import cosine_sums
+from trueness.inference.tests import show_pvalue
+from trueness.metrics._data import RowData
+from trueness.metrics.registry import METRICS
+from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, smooth_svg
+from trueness.report.words import COLUMNS, MEANINGS
+
+BINS = (5, 10, 15, 20, 25, 50, 100)
+_COEFFICIENTS = 600
+_WIDEST = 0.3
+_POINTS = 600
+_GROUPS = 500
+
+
+def write_report(
+    found: Assessment, path: str | os.PathLike[str], *, title: str = "Calibration report", source: str = ""
+) -> None:
+    """Write the page; the file appears whole or not at all."""
+    write_atomically(path, render(found, title=title, source=source).encode("utf-8"))
+
+
+def render(found: Assessment, *, title: str = "Calibration report", source: str = "") -> str:
+    """The page as text."""
+    script, style = _text("page.js"), _text("page.css")
+    digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
+    head = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(clean(title, 200))}</title><style>{style}</style></head>"
+    )
+    parts = [
+        f"<h1>{escape(clean(title, 200))}</h1>",
+        f'<p class="verdict">{escape(found.verdict)}</p>',
+        _metrics(found),
+        _diagrams(found),
+        _bins(found),
+        _groups(found),
+        _meanings(found),
+        _method(found, source),
+    ]
+    body = f'<body><main>{"".join(parts)}</main><script type="application/json" id="data">{_embedded(found)}</script>'
+    return f"{head}{body}<script>{script}</script></body></html>\n"
+
+
+def _text(name: str) -> str:
+    return files("trueness.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def notebook(found: Assessment) -> str:
+    """Verdict, table and both diagrams for a notebook's cell; follows its light or dark page as far as colours allow."""
+    style = _text("notebook.css")
+    pair = f'<div class="pair">{smooth_svg(found.smooth_curve)}{cumulative_svg(found.cumulative_curve)}</div>'
+    notes = "".join(f"<p>Note: {escape(note)}</p>" for note in found.notes)
+    verdict = f"<p><strong>{escape(found.verdict)}</strong></p>"
+    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(found)}{pair}{notes}</div>'
+
+
+def _metrics(found: Assessment) -> str:
+    names = ("metric", "value", f"{100 * found.level:.4g} % interval", "noise floor", "p")
+    head = "".join(f'<th scope="col"{_right(i)}>{escape(name)}</th>' for i, name in enumerate(names))
+    rows = []
+    for line in found.metrics:
+        cells = line.cells
+        first = f'<th scope="row">{escape(cells[0])}</th>'
+        rows.append(f"<tr>{first}{''.join(f'<td class=number>{escape(cell)}</td>' for cell in cells[1:])}</tr>")
+    caption = f"{found.n} rows"
+    return (
+        f'<div class="scroll"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _right(column: int) -> str:
+    return ' class="number"' if column else ""
+
+
+def _diagrams(found: Assessment) -> str:
+    curve = found.smooth_curve
+    bands = "Grey: where the curve would lie if predictions were perfect. " if not curve.soft else ""
+    slider = (
+        '<div class="controls script-only"><label for="bandwidth">bandwidth</label>'
+        '<input type="range" id="bandwidth" min="0" max="100" step="1" value="0">'
+        f'<span id="bandwidth-value">{curve.bandwidth:.3g} (chosen by SmoothECE)</span>'
+        '<button type="button" id="bandwidth-reset">reset</button></div>'
+    )
+    smooth = (
+        f"<figure>{smooth_svg(curve)}{slider}<output id='smooth-reading'></output><figcaption>What happened near each "
+        f"prediction. {bands}Blue band: {100 * found.level:.4g} % confidence, pointwise, without the bias of smoothing. "
+        "Along the bottom: where the predictions are.</figcaption></figure>"
+    )
+    worst = "" if found.error.worst is None else f"Marked: {escape(repr(found.error.worst))}. "
+    cumulative = (
+        f"<figure>{cumulative_svg(found.cumulative_curve)}<output id='cumulative-reading'></output><figcaption>Outcomes less "
+        f"predictions, added up in the order of the scores: where the line falls, predictions are too high. {worst}The grey "
+        "wedge shows the size of noise, ± 2σ.</figcaption></figure>"
+    )
+    return f'<h2>Where</h2><div class="pair">{smooth}{cumulative}</div>'
+
+
+def _bins(found: Assessment) -> str:
+    curve = binned_curve(found.data, bins=15, level=found.level)
+    options = "".join(f'<option value="{count}"{" selected" if count == 15 else ""}>{count}</option>' for count in BINS)
+    chooser = (
+        f'<div class="controls script-only"><label for="bin-count">bins</label><select id="bin-count">{options}</select>'
+        f'<span id="bin-value">ECE {curve.binned_ece:.3g}</span></div>'
+    )
+    return (
+        f'<h2>By bins</h2><div class="pair"><figure>{binned_svg(curve)}{chooser}<figcaption>Mean outcome against mean '
+        f"prediction of bins of equal width, with {100 * found.level:.4g} % intervals. Empty bins are left out."
+        '</figcaption></figure><figure style="visibility:hidden" aria-hidden="true"></figure></div>'
+    )
+
+
+def _groups(found: Assessment) -> str:
+    if found.groups is None:
+        return ""
+    names = ("group", "rows", "ECCE-R", "p", "p, adjusted")
+    head = "".join(f'<th scope="col"{_right(i)}><button type="button">{name}</button></th>' for i, name in enumerate(names))
+    ranked = sorted(found.groups, key=lambda each: math.inf if each.test is None else each.test.log10_pvalue)
+    rows = [_group_row(each) for each in ranked[:_GROUPS]]
+    hidden = len(found.groups) - len(rows)
+    caption = "Tests of each group; adjusted p-values hold for all groups together (Holm)."
+    if hidden:
+        caption += f" {hidden} groups with larger p-values are not listed."
+    return (
+        f'<h2>Groups</h2><div class="scroll"><table class="sortable"><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _group_row(each: Any) -> str:
+    name = escape(clean("(missing)" if each.group is None else str(each.group), 120))
+    cells = [f'<th scope="row">{name}</th>', f'<td class="number" data-value="{each.n}">{each.n}</td>']
+    if each.test is None:
+        nothing = '<td class="number" data-value="">–</td>'
+        return f'<tr>{"".join(cells)}{nothing}{nothing}<td data-value="">{escape(each.reason)}</td></tr>'
+    values = (
+        (each.test.value, number(each.test.value)),
+        (each.test.log10_pvalue, each.test.shown.removeprefix("= ")),
+        (each.adjusted_log10_pvalue, show_pvalue(each.adjusted_pvalue, each.adjusted_log10_pvalue)),
+    )
+    cells += [f'<td class="number" data-value="{max(key, -1e300)!r}">{escape(text)}</td>' for key, text in values]
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _meanings(found: Assessment) -> str:
+    metrics = "".join(
+        f"<dt>{escape(METRICS[line.name].label)}</dt><dd>{escape(MEANINGS.get(line.name, ''))}</dd>" for line in found.metrics
+    )
+    columns = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in COLUMNS)
+    return f"<h2>What these numbers mean</h2><dl>{metrics}{columns}</dl>"
+
+
+def _method(found: Assessment, source: str) -> str:
+    test = found.test
+    facts = [
+        ("rows used", str(found.n)),
+        ("test", f"{test.statistic}, {test.method}: {test.reason}"),
+        ("level of intervals", f"{found.level:g}"),
+        ("intervals", found["smooth_ece"].interval.method),
+        ("seed", str(found.seed)),
+        ("smooth curve", f"Gaussian kernel reflected at 0 and 1, bandwidth {found.smooth_curve.bandwidth:.6g}"),
+        ("trueness", __version__),
+        ("numpy, python", f"{np.__version__}, {platform.python_version()}"),
+    ]
+    if source:
+        facts.insert(0, ("source", clean(source, 200)))
+    facts += [("note", note) for note in found.notes]
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
+    return f"<h2>How this was computed</h2><dl>{listed}</dl>"
+
+
+def _embedded(found: Assessment) -> str:
+    """Everything as JSON that no page can mistake for its own text."""
+    curve, cumulative = found.smooth_curve, found.cumulative_curve
+    narrowest = max(curve.bandwidth / 4, 0.005)
+    ones, zeros = cosine_sums(found.data, narrowest)
+    kept = thinned(cumulative.difference, _POINTS)
+    points = zip(cumulative.share[kept], cumulative.difference[kept], cumulative.score[kept], strict=True)
+    held = {
+        "results": found.to_dict(),
+        "frame": {"size": SIZE, "left": LEFT, "top": TOP, "wide": WIDE, "tall": TALL},
+        "bandwidth": curve.bandwidth,
+        "narrowest": narrowest,
+        "widest": max(_WIDEST, curve.bandwidth),
+        "ones": _short(ones[:_COEFFICIENTS]),
+        "zeros": _short(zeros[:_COEFFICIENTS]),
+        "cumulative": [_short(np.array(point)) for point in points],
+        "range": list(cumulative_range(cumulative)),
+        "bins": {str(count): _bin_points(found.data, count, found.level) for count in BINS},
+    }
+    text = json.dumps(held, allow_nan=False, separators=(",", ":"))
+    for letter in "<>&'\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return text
+
+
+def _bin_points(data: Any, count: int, level: float) -> dict[str, Any]:
+    given = data.summary() if isinstance(data, RowData) else data
+    curve = binned_curve(given, bins=count, level=level)
+    held = curve.rows > 0
+    columns = (curve.prediction[held], curve.outcome[held], curve.low[held], curve.high[held])
+    return {"ece": curve.binned_ece, "points": [_short(np.array(point)) for point in zip(*columns, strict=True)]}
+
+
+def _short(values: Any) -> list[float]:
+    """Numbers to ten digits: far below a pixel, half the size."""
+    return [float(f"{value:.10g}") for value in values.tolist()]

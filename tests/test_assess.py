@@ -1,0 +1,162 @@
+"""The whole answer: verdict, table, groups and notes."""
+
+import json
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import trueness
+from trueness import TruenessError, assess, group_tests, summarize
+from trueness.demo import make_demo
+
+Y, P, TRUTH = make_demo()
+
+
+def test_the_planted_error_is_found_and_named() -> None:
+    found = assess(Y, P)
+    assert found.significant
+    assert found.verdict.startswith("Over-confident: predictions between 0.60 and 0.90 are 9.2 points too high (ECCE-R p = ")
+    assert found.error.worst.low == pytest.approx(0.60, abs=0.02)
+    assert found.error.worst.high == pytest.approx(0.90, abs=0.02)
+    assert found["smooth_ece"].value == trueness.smooth_ece(Y, P)
+    for line in found.metrics:
+        assert line.value == getattr(trueness, line.name)(Y, P)
+        assert line.interval.low <= line.value <= line.interval.high
+
+
+def test_not_significant_is_never_called_calibrated() -> None:
+    found = assess(Y, TRUTH)
+    assert not found.significant
+    assert "does not show that there is none" in found.verdict
+    assert "calibrated" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shift", "word"),
+    [
+        (0.6, 0.9, -0.2, "Over"),
+        (0.6, 0.9, 0.1, "Under"),
+        (0.1, 0.4, 0.2, "Over"),
+        (0.1, 0.4, -0.1, "Under"),
+        (0, 1, 0.1, "Too low"),
+    ],
+)
+def test_the_way_it_is_off(low, high, shift, word) -> None:
+    rng = np.random.default_rng(1)
+    f = rng.random(30_000)
+    eta = np.clip(np.where((f > low) & (f < high), f + shift, f - 0.02 * np.sign(shift)), 0, 1)  # so that its ends are sharp
+    assert assess((rng.random(len(f)) < eta).astype(int), f).verdict.startswith(word)
+
+
+def test_the_page_fits_and_the_dictionary_is_json() -> None:
+    found = assess(Y, P, by=np.where(P < 0.5, "low", "high"))
+    page = repr(found)
+    assert max(map(len, page.splitlines())) <= 100
+    assert len(page.splitlines()) <= 60
+    held = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert held["metrics"][0]["value"] == found.metrics[0].value
+    assert held["verdict"] == found.verdict
+    assert {group["group"] for group in held["groups"]} == {"low", "high"}
+
+
+def test_groups_are_tested_with_adjustment() -> None:
+    by = np.where(P < 0.5, "low", "high")
+    found = assess(Y, P, by=by)
+    direct = group_tests(Y, P, by=by, rng=0)
+    assert [each.adjusted_pvalue for each in found.groups] == [each.adjusted_pvalue for each in direct]
+
+
+def test_names_from_data_stay_on_their_line() -> None:
+    by = np.array(["a\x1b[31m\nb", "x" * 200])[(P < 0.5).astype(int)]
+    page = repr(assess(Y, P, by=by))
+    assert "\x1b" not in page
+    assert "\\n" in page
+    assert max(map(len, page.splitlines())) <= 100
+
+
+def test_frames_give_what_arrays_give() -> None:
+    frame = pd.DataFrame({"y": Y[:2000], "p": P[:2000], "w": 1.0 + P[:2000], "g": np.where(P[:2000] < 0.5, "a", "b")})
+    arrays = assess(Y[:2000], P[:2000], sample_weight=1.0 + P[:2000], by=frame["g"].to_numpy()).to_dict()
+    for given in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), dict(frame)):
+        assert assess(given, outcome="y", prediction="p", weight="w", by="g").to_dict() == arrays
+    with pytest.raises(TruenessError, match=r"no column 'q'.*'y', 'p', 'w', 'g'"):
+        assess(frame, outcome="y", prediction="q")
+    with pytest.raises(TruenessError, match="prediction is missing"):
+        assess(frame, outcome="y")
+
+
+def test_summaries_and_groups_of_them() -> None:
+    whole, parts = summarize(Y, P), {"a": summarize(Y[:9000], P[:9000]), "b": summarize(Y[9000:], P[9000:])}
+    one, many = assess(whole), assess(parts)
+    assert one.to_dict()["metrics"] == many.to_dict()["metrics"]
+    assert [each.group for each in many.groups] == ["a", "b"]
+    with pytest.raises(TruenessError, match="summaries alone"):
+        assess(whole, by=["a"])
+
+
+def test_missing_values_are_dropped_only_when_told() -> None:
+    p = P[:500].copy()
+    p[[3, 7]] = np.nan
+    with pytest.raises(TruenessError, match="row 3"):
+        assess(Y[:500], p)
+    by = np.array(["a", "b"])[(np.arange(500) % 2)]
+    found = assess(Y[:500], p, nan="drop", by=by)
+    assert found.n == 498
+    assert any("2 rows not used" in note for note in found.notes)
+    kept = ~np.isnan(p)
+    assert found["ecce_r"].value == trueness.ecce_r(Y[:500][kept], p[kept])
+    assert [each.n for each in found.groups] == [250, 248]
+
+
+def test_labels_by_name() -> None:
+    words = np.where(Y[:500] == 1, "yes", "no")
+    assert assess(words, P[:500], pos_label="yes")["ecce_r"].value == trueness.ecce_r(Y[:500], P[:500])
+
+
+def test_soft_labels_and_few_rows_say_what_is_missing() -> None:
+    soft = assess(TRUTH, P)
+    assert soft["smooth_ece"].noise_floor is None
+    assert soft["smooth_ece"].test is None
+    assert soft.test.reason.startswith("soft labels")
+    assert any("soft labels" in note for note in soft.notes)
+    few = assess(Y[:20], P[:20])
+    assert np.isnan(few["binned_ece"].interval.low)
+    assert any("too few rows" in note for note in few.notes)
+    assert repr(assess([1], [0.3])).startswith("No miscalibration")
+
+
+def test_swapped_arguments_are_told() -> None:
+    assert any("swapped" in note for note in assess(P, Y.astype(float)).notes)
+
+
+def test_reproducible_and_seeded() -> None:
+    assert assess(Y[:800], P[:800]).to_dict() == assess(Y[:800], P[:800]).to_dict()
+    other = assess(Y[:800], P[:800], rng=1)
+    assert other.seed == 1
+    assert other.to_dict() != assess(Y[:800], P[:800]).to_dict()
+
+
+def test_the_figure_states_the_interval() -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    found = assess(Y[:2000], P[:2000])
+    figure = found.plot()
+    texts = [text.get_text() for ax in figure.axes for text in ax.get_legend().get_texts()]
+    assert any(text.startswith(f"SmoothECE {found['smooth_ece'].value:.4f} (") for text in texts)
+    plt.close(figure)
+
+
+def test_a_million_rows_finish() -> None:
+    rng = np.random.default_rng(0)
+    f = rng.random(1_000_000)
+    y = (rng.random(len(f)) < f).astype(np.int8)
+    began = time.perf_counter()
+    assert assess(y, f).n == 1_000_000
+    assert time.perf_counter() - began < 120  # not a benchmark: it must only not hang
