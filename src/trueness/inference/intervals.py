@@ -110,7 +110,7 @@ def confidence_interval(
     >>> from trueness.demo import make_demo
     >>> y_true, y_prob, _ = make_demo()
     >>> confidence_interval(y_true, y_prob, metric="ecce_r", rng=0)
-    ecce_r = 0.02791, 0.95 interval 0.0196 to 0.03388
+    ecce_r = 0.02791, 0.95 interval 0.0196 to 0.03391
     """
     request = Request(metric, options, what="metric")
     alpha = 1 - check_level(level)
