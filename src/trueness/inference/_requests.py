@@ -9,6 +9,7 @@ import numpy as np
 from trueness.errors import InputError
 from trueness.inference._points import Points
 from trueness.inference._statistics import (
+    NARROW_LOGIT,
     WIDEST_LINK,
     AnyStatistic,
     BinnedStatistic,
@@ -28,7 +29,7 @@ from trueness.ruler import Floats, Ints, uniform_edges
 from trueness.summary import Summary
 
 _MOST_GROUPS = 8192
-_NARROW, _NARROW_LOGIT = 5e-4, 0.01  # bandwidths of about ten cells
+_NARROW = 5e-4  # a bandwidth of about ten cells
 
 
 class Request:
@@ -92,7 +93,8 @@ class Request:
         if bins is not None:
             return [bins[0]]
         if self.name == "logit_smoothed_ece":
-            return [np.floor(logit(points.score) * (8 / self.bandwidth)).astype(np.int64)]
+            parts = 8 if self.bandwidth <= NARROW_LOGIT else 2
+            return [np.floor(logit(points.score) * (parts / self.bandwidth)).astype(np.int64)]
         if self.name == "smooth_ece" and (
             self.get("bandwidth", None) is not None or self.get("scale", "probability") != "probability"
         ):
@@ -107,7 +109,7 @@ class Request:
     def fine(self) -> bool:
         """Whether the cells of a summary may be too wide for the kernel, so that rows are better where there are any."""
         if self.name == "logit_smoothed_ece":
-            return self.bandwidth < _NARROW_LOGIT
+            return self.bandwidth <= NARROW_LOGIT
         narrow = (self.get("bandwidth", None) or 1.0) < _NARROW
         return self.name == "smooth_ece" and (narrow or self.get("scale", "probability") != "probability")
 

@@ -18,8 +18,9 @@ from trueness.ruler import Floats, Ints
 
 BANDWIDTHS = 24
 _COSINES, _TABLE = 1 << 14, 1 << 26  # cosines at most, and in all for all points
-_NODES = 6  # a bandwidth
+_NODES = 4  # a bandwidth
 _REACH = 5.3  # kernel widths (and the same in frequency) beyond which a kernel is below 1e-6
+NARROW_LOGIT = 0.02  # bandwidths up to this are drawn more finely
 WIDEST_LINK = 4.0  # wider noise than this bends the sigmoid within one step of the lattice
 
 Options = Mapping[str, Any]
@@ -253,7 +254,9 @@ class LogitSmoothedStatistic:
         from scipy.sparse import csr_array
 
         h = logit(points.score)
-        self.step = min(bandwidth, 1.0 if bandwidth <= WIDEST_LINK else bandwidth) / _NODES
+        # Many narrow kernels average out: what is left of the noise is small, and so must be the error.
+        nodes = _NODES if bandwidth > NARROW_LOGIT else 2 * _NODES
+        self.step = min(bandwidth, 1.0 if bandwidth <= WIDEST_LINK else bandwidth) / nodes
         reach = int(_REACH * bandwidth / self.step) + 1
         node = np.rint(h / self.step).astype(np.int64)[:, None] + np.arange(-reach, reach + 1)
         nodes, column = np.unique(node, return_inverse=True)
