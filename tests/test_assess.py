@@ -1,6 +1,9 @@
 """The whole answer: verdict, table, groups and notes."""
 
 import json
+import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -160,3 +163,17 @@ def test_a_million_rows_finish() -> None:
     began = time.perf_counter()
     assert assess(y, f).n == 1_000_000
     assert time.perf_counter() - began < 120  # not a benchmark: it must only not hang
+
+
+def test_the_same_bytes_in_any_environment() -> None:
+    code = (
+        "import hashlib, json, numpy as np\nfrom trueness import assess\nfrom trueness.demo import make_demo\n"
+        "y, p, _ = make_demo(3000)\n"
+        "print(hashlib.sha256(json.dumps(assess(y, p, by=np.where(p < .5, 'a', 'b')).to_dict()).encode()).hexdigest())"
+    )
+    seen = set()
+    for threads, options in (("1", ["-O"]), ("2", ["-W", "error"])):
+        settings = {"OMP_NUM_THREADS": threads, "OPENBLAS_NUM_THREADS": threads, "PYTHONHASHSEED": threads, "LC_ALL": "C"}
+        run = [sys.executable, *options, "-c", code]
+        seen.add(subprocess.run(run, env={**os.environ, **settings}, check=True, capture_output=True).stdout)
+    assert len(seen) == 1

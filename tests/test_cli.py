@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import trueness
-from trueness import cli, demo
+from trueness import _page, demo
 
 
 def run(*arguments, code=None, environment=None, **options):
@@ -191,7 +191,7 @@ def test_a_full_disk_is_3():
 
 
 def test_table_aligns_its_columns():
-    assert cli.table(("a", "bb"), [("ccc", "d")]) == "a    bb\n---  --\nccc  d"
+    assert _page.table(("a", "bb"), [("ccc", "d")]) == "a    bb\n---  --\nccc  d"
 
 
 def test_demo_data_are_what_they_are_said_to_be():

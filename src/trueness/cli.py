@@ -71,6 +71,7 @@ def cli() -> None:
 @fault_options
 def demo() -> None:
     """Measure a built-in data set whose miscalibration is known."""
+    from trueness._page import table
     from trueness.demo import PLANTED, make_demo
     from trueness.metrics.registry import METRICS
 
@@ -79,21 +80,6 @@ def demo() -> None:
     click.echo(textwrap.fill(f"{len(y_true)} predictions with known truth. {PLANTED}", width=100))
     click.echo()
     click.echo(table(("metric", "value", "what it is"), rows))
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns aligned to the left, a rule under the head.
-
-    Examples
-    --------
-    >>> print(table(("metric", "value"), [("ecce_r", "0.024")]))
-    metric  value
-    ------  -----
-    ecce_r  0.024
-    """
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
-    lines = [head, ["-" * width for width in widths], *rows]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
 def _rows(metric: "Metric", value: Any) -> list[tuple[str, str, str]]:

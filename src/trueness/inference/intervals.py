@@ -22,7 +22,7 @@ from trueness.errors import InputError, NeedsRowsError
 from trueness.inference._points import Points
 from trueness.inference._requests import Request
 from trueness.inference._statistics import SmoothStatistic
-from trueness.inference.null import Drawn, Progress, Resampling, Wanted, check_seed, uses_law
+from trueness.inference.null import Drawn, Progress, Resampling, Wanted, check_seed, settled, uses_law
 from trueness.inference.tests import LAWS, few_signs, residual_variance
 from trueness.metrics._data import RowData, as_data
 from trueness.metrics._masses import logit, sigmoid
@@ -203,7 +203,8 @@ def interval_of(
         low, high = _squared_limits(drawn, alpha)
     else:
         low = _lower(value, drawn, alpha / 2)
-    return Interval(**facts, low=max(low, 0.0), high=min(high, 1.0), method=method, **record)
+    low = min(settled(max(low, 0.0)), value)
+    return Interval(**facts, low=low, high=min(high, 1.0), method=method, **record)
 
 
 def _normal(tail: float) -> float:
