@@ -39,30 +39,36 @@ def run_faulty(statement, *arguments):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
+@pytest.fixture(autouse=True)
+def in_a_folder_of_its_own(tmp_path, monkeypatch):
+    """The demonstration writes its report where it is called."""
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="module")
-def demo_run():
-    return run("demo")
+def demo_run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    done = run("demo", cwd=folder)
+    done.page = (folder / "trueness-demo.html").read_text(encoding="utf-8")
+    return done
 
 
-def test_demo_prints_every_metric_and_what_was_planted(demo_run):
-    from trueness.metrics.registry import METRICS
-
+def test_demo_finds_what_was_planted(demo_run):
     assert (demo_run.returncode, demo_run.stderr) == (0, b"")
-    text = demo_run.stdout.decode()
-    story, _, body = text.partition("\n\n")
-    assert "between 0.60 and 0.90 are 10 points too high, all others 3 points too low" in " ".join(story.split())
-    assert "The true calibration error is 0.051." in " ".join(story.split())
-    body = body.splitlines()
-    assert re.fullmatch(r"metric +value +what it is", body[0])
-    assert [line.split()[0] for line in body[2:] if line[0] != " "] == list(METRICS)
+    text = " ".join(demo_run.stdout.decode().split())
+    assert "between 0.60 and 0.90 are 10 points too high, all others 3 points too low" in text
+    assert "The true calibration error is 0.051." in text
+    found = re.search(r"Over-confident: predictions between ([\d.]+) and ([\d.]+) are ([\d.]+) points too high", text)
+    low, high, points = found.groups()
+    assert (float(low), float(high)) == pytest.approx((demo.LOW, demo.HIGH), abs=0.02)
+    assert float(points) / 100 == pytest.approx(demo.TOO_HIGH, abs=0.02)
 
 
-def test_demo_prints_what_the_functions_return(demo_run):
-    y_true, y_prob, _ = demo.make_demo()
-    values = dict(re.findall(r"^(\w+) +([\d.]+)", demo_run.stdout.decode(), flags=re.MULTILINE))
-    for name in ("smooth_ece", "binned_ece", "ecce_r", "brier_score"):
-        assert float(values[name]) == pytest.approx(getattr(trueness, name)(y_true, y_prob), abs=1e-6)
-    assert 0.02 < float(values["ecce_r"]) < 0.04
+def test_demo_prints_and_writes_the_assessment(demo_run):
+    found = trueness.assess(*demo.make_demo()[:2])
+    assert repr(found) in demo_run.stdout.decode()
+    assert found.verdict in demo_run.page
+    assert "trueness-demo.html" in demo_run.stdout.decode()
 
 
 def test_demo_is_the_same_every_time(demo_run):

@@ -53,7 +53,7 @@ def test_missing_or_infinite(bad, place, name, code):
     columns[place][[1, 3]] = bad
     assert message(*columns) == (
         f"{name}: 2 of 4 values are missing or not finite (first: row 1, value {bad}). "
-        "Fill or remove them first, or pass nan='drop' to summarize, which counts what it drops."
+        "Fill or remove them first, or pass nan='drop' to summarize, assess or compare, which count what they drop."
     )
     got = read(*columns, nan="drop")
     assert got.rejected == {REASONS[code]: 2}
@@ -180,7 +180,7 @@ def test_other_codes_for_outcomes(values, make):
     for value in values:
         assert f"{value} ({6 // len(values)} rows)" in text
     event = max(values)
-    assert text.endswith(f"the event: pos_label={event} on summarize, or pass y_true == {event}.")
+    assert text.endswith(f"the event: pos_label={event} on summarize, assess or compare, or pass y_true == {event}.")
     got = read(make(labels), [0.5] * 6, pos_label=event)
     assert got.y.tolist() == [float(label == event) for label in labels]
 
@@ -224,7 +224,7 @@ def test_text_labels(kind):
     text = message(LABELS[kind](labels), [0.5] * 4)
     assert text.startswith(f"y_true: 4 of 4 values are of type {type(ham).__name__} in a column of dtype ")
     assert f", not numbers (first: row 0, value {ham!r}). Observed values: {ham!r} (3 rows), {spam!r} (1 rows)." in text
-    assert text.endswith(f"pos_label={spam!r} on summarize, or pass y_true == {spam!r}.")
+    assert text.endswith(f"pos_label={spam!r} on summarize, assess or compare, or pass y_true == {spam!r}.")
     rows = read_rows(LABELS[kind](labels), [0.5] * 4, pos_label=spam)
     assert rows.arrays().y.tolist() == [0.0, 1.0, 0.0, 0.0]
     assert f"y_true: {spam!r} counted as 1, every other value as 0" in rows.notes

@@ -109,7 +109,7 @@ def test_an_event_that_does_not_compare_never_occurs():
 
 def test_the_advice_names_a_label_that_can_be_passed():
     text = message(objects(np.array([1, 2]), "a"), [0.5] * 2)
-    assert text.endswith("pos_label='a' on summarize, or pass y_true == 'a'.")
+    assert text.endswith("pos_label='a' on summarize, assess or compare, or pass y_true == 'a'.")
     for column in (objects([1], [2]), pd.MultiIndex.from_tuples([(1, 2), (3, 4)]), pl.Series([[1], [2]], dtype=pl.Object)):
         assert message(column, [0.5] * 2).endswith("Give each row one label, such as a number or a text.")
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trueness.curves.reliability import reliability_curve
     from trueness.curves.sweep import bin_sweep
     from trueness.engines.arrays import summarize
+    from trueness.engines.files import summarize_files
     from trueness.inference import brownian
     from trueness.inference.groups import GroupTests, group_tests
     from trueness.inference.intervals import Interval, confidence_interval
@@ -71,6 +72,7 @@ __all__ = [
     "smooth_ece_area",
     "soft_mean_ece",
     "summarize",
+    "summarize_files",
     "top_k",
     "top_label",
     "weak_calibration_error",
@@ -84,6 +86,7 @@ _HOMES = {
     "curves.reliability": ("reliability_curve",),
     "curves.sweep": ("bin_sweep",),
     "engines.arrays": ("summarize",),
+    "engines.files": ("summarize_files",),
     "inference": ("brownian",),
     "inference.groups": ("GroupTests", "group_tests"),
     "inference.intervals": ("Interval", "confidence_interval"),

@@ -46,9 +46,11 @@ def decode(content: bytes, name: str) -> Summary:
     """The summary in a file's bytes; `name` is for the error message."""
     body, digest = content[:-_DIGEST], content[-_DIGEST:]
     if not content.startswith(b"PK") or len(content) <= _DIGEST:
-        raise SummaryError(f"{name}: not a trueness summary. Write one with Summary.save.")
+        raise SummaryError(f"{name!r}: not a trueness summary. Write one with Summary.save.")
     if hashlib.sha256(body).hexdigest().encode() != digest:
-        raise SummaryError(f"{name}: damaged or not a trueness summary (its digest does not match its content). Make it again.")
+        raise SummaryError(
+            f"{name!r}: damaged or not a trueness summary (its digest does not match its content). Make it again."
+        )
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             header = json.loads(archive["header"].tobytes())
@@ -56,10 +58,10 @@ def decode(content: bytes, name: str) -> Summary:
         known = header["format"] == FORMAT and header["version"] == VERSION
         summary = _build(header, arrays) if known else None
     except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        raise SummaryError(f"{name}: not a trueness summary ({error}). Make it again.") from error
+        raise SummaryError(f"{name!r}: not a trueness summary ({error}). Make it again.") from error
     if summary is None:
         raise SummaryError(
-            f"{name}: format {header['format']!r} version {header['version']!r} is not one this release reads "
+            f"{name!r}: format {header['format']!r} version {header['version']!r} is not one this release reads "
             f"({FORMAT!r} version {VERSION}). Upgrade trueness or make the summary again."
         )
     _check(summary, header, name)
@@ -97,4 +99,4 @@ def _check(summary: Summary, header: dict[str, Any], name: str) -> None:
         and summary.digest == header["digest"]
     )
     if not sound:
-        raise SummaryError(f"{name}: the sums in this file do not fit together. Make it again.")
+        raise SummaryError(f"{name!r}: the sums in this file do not fit together. Make it again.")

@@ -18,7 +18,8 @@ from trueness.inference.groups import GroupTests, group_tests
 from trueness.inference.intervals import Interval, check_level
 from trueness.inference.null import Progress, check_seed
 from trueness.inference.tests import CalibrationTest
-from trueness.inputs import read_rows
+from trueness.inputs import missing_column, read_rows
+from trueness.metrics._data import NAMES as ARGUMENTS
 from trueness.metrics._data import RowData
 from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
@@ -274,11 +275,15 @@ def _read(
             return y_true, None
         whole = reduce(add, y_true.values())
         return whole, {"y_true": y_true}
+    if isinstance(y_true, RowData):
+        return y_true, None if by is None else {"y_true": y_true, "by": by}
+    called = ARGUMENTS
     if any(name is not None for name in names.values()):
         y_true, y_prob, sample_weight, by = _columns(y_true, y_prob, sample_weight, by, names)
+        called = tuple(f"column {name!r}" for name in names.values())  # type: ignore[assignment]
     elif y_prob is None:
         raise InputError("y_prob is missing. Pass y_true and y_prob, a Summary, or a frame with outcome= and prediction=.")
-    data = RowData(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label))
+    data = RowData(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, names=called))
     if by is None:
         return data, None
     return data, {"y_true": data, "by": by}
@@ -307,10 +312,5 @@ def column_of(frame: Any, name: str) -> Any:
     if known is None:
         raise InputError(f"a {type(frame).__name__} has no columns. Pass a data frame, or arrays without outcome=.")
     if name not in list(known):
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, [str(column) for column in known], n=1)
-        guess = f" Did you mean {near[0]!r}?" if near else ""
-        shown = ", ".join(map(repr, list(known)[:20])) + (", …" if len(known) > 20 else "")
-        raise InputError(f"there is no column {name!r}; the columns are {shown}.{guess}")
+        raise InputError(missing_column(name, list(known)))
     return frame[name]

@@ -133,10 +133,23 @@ def compare(
     >>> compare(y_true, {"model": y_prob, "truth": truth}, metrics=["ecce_r"]).verdict
     'truth is off by less than model (ECCE-R).'
     """
-    level, seed = check_level(level), check_seed(rng)
     if isinstance(y_true, Summary) or not isinstance(predictions, Mapping):
         raise InputError("compare needs the same rows for every predictor: pass y_true and {name: y_prob}, not summaries.")
     rows = _read(y_true, predictions, sample_weight, nan, pos_label)
+    return compare_rows(rows, level=level, rng=rng, metrics=metrics, progress=progress)
+
+
+def compare_rows(
+    predictions: Mapping[str, RowData],
+    *,
+    level: float = 0.95,
+    rng: Any = 0,
+    metrics: Sequence[str] = (*DEFAULT, *SCORES),
+    progress: Progress | None = None,
+) -> Comparison:
+    """`compare` for rows that are read already, of equal number and with equal outcomes and weights."""
+    level, seed = check_level(level), check_seed(rng)
+    rows, left_out = _common(dict(predictions))
     found = differences(rows, metrics=metrics, level=level, rng=seed, progress=progress)
     values: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
     for each in found:
@@ -149,21 +162,25 @@ def compare(
         level=level,
         n=len(first.arrays.f),
         seed=seed,
-        notes=first.summary().notes,
+        notes=tuple(dict.fromkeys([*left_out, *(note for each in rows.values() for note in each.summary().notes)])),
         predictions=rows,
     )
 
 
 def _read(y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, nan: str, pos_label: Any) -> dict[str, RowData]:
-    """Rows of every predictor; with nan="drop" those that all of them have."""
+    """Rows of every predictor."""
     settings: dict[str, Any] = {"nan": nan, "pos_label": pos_label}
-    rows = {
+    return {
         str(name): RowData(read_rows(y_true, y_prob, sample_weight, names=("y_true", str(name), "sample_weight"), **settings))
         for name, y_prob in predictions.items()
     }
+
+
+def _common(rows: dict[str, RowData]) -> tuple[dict[str, RowData], list[str]]:
+    """The rows that every predictor has, and what to say of the others."""
     masks = [each.arrays.kept for each in rows.values()]
     if all(mask is None for mask in masks) or (len({each.arrays.f.size for each in rows.values()}) == 1 and _same(masks)):
-        return rows
+        return rows, []
     length = max(len(mask) for mask in masks if mask is not None)
     common = np.ones(length, dtype=bool)
     for mask in masks:
@@ -175,7 +192,7 @@ def _read(y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, nan: 
         a = each.arrays
         at = common if a.kept is None else common[a.kept]
         kept[name] = RowData(read_rows(a.y[at], a.f[at], None if a.w is None else a.w[at]))
-    return kept
+    return kept, [f"{length - int(common.sum())} of {length} rows left out: the outcome or some prediction is missing"]
 
 
 def _same(masks: list[Any]) -> bool:

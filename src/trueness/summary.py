@@ -84,7 +84,7 @@ class Summary:
         notes = list(self.source)
         if self.clipped:
             notes.append(f"{self.clipped} values beyond 0 or 1 by at most 4 units in the last place were set to 0 or 1")
-        notes += [f"{count} rows not used: {reason}" for reason, count in self.rejected.items()]
+        notes += [f"{count} {'row' if count == 1 else 'rows'} not used: {reason}" for reason, count in self.rejected.items()]
         if self.n < FEW_ROWS:
             notes.append(f"too few rows: {self.n}")
         if self.n == 0:

@@ -89,7 +89,7 @@ def summarize(
     parts = chunk_stream(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label)
     if parts is None:
         return reduce_rows(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, align=align), on)
-    whole = sum((_reduce(part, on) for part in parts), start=empty_summary(on))
+    whole = sum((reduce_some(part, on) for part in parts), start=empty_summary(on))
     if whole.n == 0:
         raise InputError(f"no rows: the chunks hold {whole.rows_in} rows, none usable ({dict(whole.rejected)}).")
     return whole
@@ -97,13 +97,14 @@ def summarize(
 
 def reduce_rows(rows: Rows, on: Ruler) -> Summary:
     """The summary of the rows, of which there must be some; bad ones raise, or are counted, as `rows.nan` says."""
-    whole = _reduce(rows, on)
+    whole = reduce_some(rows, on)
     if whole.n == 0:
         raise_none_left(rows, dict(whole.rejected))
     return whole
 
 
-def _reduce(rows: Rows, on: Ruler) -> Summary:
+def reduce_some(rows: Rows, on: Ruler) -> Summary:
+    """The summary of the rows, of which none need be usable."""
     exponent = weight_exponent(rows)
     parts = [
         _reduce_segment(rows, on, exponent, start, min(start + _SEGMENT, len(rows))) for start in range(0, len(rows), _SEGMENT)

@@ -1,8 +1,9 @@
 """Array-likes → checked columns of rows; the only room that validates rows."""
 
 from trueness.inputs.checks import DROPPABLE, REASONS
-from trueness.inputs.columns import CHUNK, Column
+from trueness.inputs.columns import CHUNK, Column, missing_column
 from trueness.inputs.containers import group_values
+from trueness.inputs.labels import Observed, is_number_text, text_problem
 from trueness.inputs.rows import (
     ZERO_WEIGHT,
     Arrays,
@@ -22,12 +23,16 @@ __all__ = [
     "ZERO_WEIGHT",
     "Arrays",
     "Column",
+    "Observed",
     "Rows",
     "chunk_stream",
     "classify",
     "group_values",
+    "is_number_text",
+    "missing_column",
     "raise_bad_rows",
     "raise_none_left",
     "read_rows",
+    "text_problem",
     "weight_exponent",
 ]

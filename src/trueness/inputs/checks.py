@@ -9,7 +9,7 @@ import numpy as np
 
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.labels import Observed, how_to_map
-from trueness.inputs.values import are, show
+from trueness.inputs.values import are
 
 __all__ = ["DROPPABLE", "REASONS", "check_fraction", "check_weight", "problems"]
 
@@ -78,7 +78,7 @@ def problems(column: Column | None, kinds: tuple[int, int], nan: str) -> list[st
                 first.setdefault(code, start + int(here[0]))
     return [
         f"{column.name}: {are(counts[code], column.length, _WHY[code])} "
-        f"(first: row {first[code]}, value {show(column.at(first[code]))}). {_remedy(column, code, low, high)}"
+        f"{column.first(first[code])}. {_remedy(column, code, low, high)}"
         for code in kinds
         if counts[code] and (nan == "raise" or code not in DROPPABLE)
     ]
@@ -86,7 +86,7 @@ def problems(column: Column | None, kinds: tuple[int, int], nan: str) -> list[st
 
 def _remedy(column: Column, code: int, low: float, high: float) -> str:
     if code in DROPPABLE:
-        return "Fill or remove them first, or pass nan='drop' to summarize, which counts what it drops."
+        return "Fill or remove them first, or pass nan='drop' to summarize, assess or compare, which count what they drop."
     if code == -5:
         return "A weight says how much its row counts: pass zero or more."
     if code == -4:

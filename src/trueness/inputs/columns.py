@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -18,6 +18,7 @@ __all__ = [
     "Column",
     "array_column",
     "masked_column",
+    "missing_column",
     "object_column",
     "refuse",
     "refuse_dtype",
@@ -44,6 +45,8 @@ class Column:
     value: Callable[[int], object] | None = None
     # Where the column holds something other than numbers: rows start..stop, None where missing.
     labels: Callable[[int, int], list[Any]] | None = None
+    # Where a row stands in its file, for messages.
+    place: Callable[[int], str] | None = None
 
     def chunk(self, start: int, stop: int) -> np.ndarray:
         """Rows start..stop as bool, integers or floats, NaN where missing; a view of the source where it can be."""
@@ -55,6 +58,26 @@ class Column:
             return self.value(row)
         item: object = self.chunk(row, row + 1)[0]
         return item
+
+    def first(self, row: int) -> str:
+        """A row and its value as messages name them."""
+        where = f"row {row}"
+        if self.place is not None:
+            place = self.place(row)
+            where = place if place.startswith(f"{where} ") else f"{where}, {place}"
+        return f"(first: {where}, value {show(self.at(row))})"
+
+
+def missing_column(name: str, known: Sequence[Any], where: str = "") -> str:
+    """What to say of a column that is not there."""
+    from difflib import get_close_matches
+
+    texts = [str(column) for column in known]
+    near = [text for text in texts if text.strip().lower() == name.strip().lower()]
+    near = near or get_close_matches(name[:100], [text[:100] for text in texts[:1000]], n=1)
+    guess = f" Did you mean {show(near[0])}?" if near else ""
+    listed = ", ".join(map(show, texts[:20])) + (f" and {len(texts) - 20} more" if len(texts) > 20 else "")
+    return f"there is no column {show(name)}{where}; the columns are {listed}.{guess}"
 
 
 def roots(x: Any) -> set[str]:

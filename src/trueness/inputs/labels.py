@@ -13,7 +13,7 @@ from trueness.errors import InputError
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.values import are, is_chunk, is_number, show, stem
 
-__all__ = ["Observed", "how_to_map", "mapped", "not_numbers", "occurs", "require_label"]
+__all__ = ["Observed", "how_to_map", "is_number_text", "mapped", "not_numbers", "occurs", "require_label", "text_problem"]
 
 _LISTED = 10  # observed values a message lists
 _COUNTED = 10_000  # distinct values counted before giving up on a complete list
@@ -153,8 +153,8 @@ def how_to_map(column: Column, observed: Observed) -> str:
         return f"{observed} Give each row one label, such as a number or a text."
     event = max(usable, key=lambda value: (isinstance(value, str), value if is_number(value) else 0, show(value)))
     return (
-        f"{observed} Say which value means the event: pos_label={show(event)} on summarize, "
-        f"or pass {stem(column.name)} == {show(event)}."
+        f"{observed} Say which value means the event: pos_label={show(event)} on summarize, assess or "
+        f"compare, or pass {stem(column.name)} == {show(event)}."
     )
 
 
@@ -175,3 +175,22 @@ def not_numbers(column: Column, *, outcome: bool) -> str:
     remedy = how_to_map(column, Observed().add(column)) if outcome else "Convert the column to numbers first."
     values = are(counts[number], column.length, what)
     return f"{column.name}: {values} (first: row {rows[number]}, value {show(first)}). {remedy}"
+
+
+def is_number_text(text: str) -> bool:
+    """Whether a text is a number as files write it."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text
+
+
+def text_problem(name: str, total: int, count: int, place: str, first: str, observed: Observed | None) -> str:
+    """What to say of text in a file that is not a number; `observed` lists an outcome's labels."""
+    values = are(count, total, "text, not numbers")
+    remedy = "Write plain numbers, with a decimal point." if "," in first else "Write plain numbers."
+    if observed is not None:
+        event = max(observed.counts, key=str)
+        remedy = f"{observed} Say which value means the event, for example pos_label={show(event)}."
+    return f"{name}: {values} (first: {place}, value {show(first)}). {remedy}"

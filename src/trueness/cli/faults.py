@@ -1,31 +1,25 @@
-"""The command ``trueness``: results on stdout, everything else on stderr, faults as exit codes.
+"""Faults as exit codes, told on stderr in a sentence or as one line of JSON.
 
-0 done; 2 bad input or usage; 3 the environment failed (disk, permission, memory); 70 a bug; 130 and 143 interrupted.
+0 done; 1 a requested check failed; 2 bad input or usage; 3 the environment failed (disk, permission, memory); 70 a bug;
+130 and 143 interrupted.
 """
 
 import io
 import json
 import os
-import signal
+import re
 import sys
-import textwrap
-import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import pairwise
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import click
 
-from trueness import __version__
 from trueness.errors import TruenessError
 
-if TYPE_CHECKING:
-    from trueness.metrics.registry import Metric
-
-OK, BAD_INPUT, ENVIRONMENT, BUG, INTERRUPTED, TERMINATED = 0, 2, 3, 70, 130, 143
+OK, FAILED, BAD_INPUT, ENVIRONMENT, BUG, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 70, 130, 143
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -39,7 +33,7 @@ class Settings:
 
 
 def _keep(context: click.Context, option: click.Parameter, value: Any) -> None:
-    """Note an option where :func:`main` finds it after the command's context is gone."""
+    """Note an option where the end of the command finds it after its context is gone."""
     if value and option.name:
         setattr(context.find_root().obj, option.name, value)
 
@@ -60,58 +54,7 @@ def fault_options(command: Command) -> Command:
     return debug(error_format(command))
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="trueness", message="%(prog)s %(version)s")
-@fault_options
-def cli() -> None:
-    """Are predicted probabilities true to what then happens? Off by how much, and where?"""
-
-
-@cli.command()
-@fault_options
-def demo() -> None:
-    """Measure a built-in data set whose miscalibration is known."""
-    from trueness._page import table
-    from trueness.demo import PLANTED, make_demo
-    from trueness.metrics.registry import METRICS
-
-    y_true, y_prob, _ = make_demo()
-    rows = [row for metric in METRICS.values() for row in _rows(metric, metric.function(y_true, y_prob))]
-    click.echo(textwrap.fill(f"{len(y_true)} predictions with known truth. {PLANTED}", width=100))
-    click.echo()
-    click.echo(table(("metric", "value", "what it is"), rows))
-
-
-def _rows(metric: "Metric", value: Any) -> list[tuple[str, str, str]]:
-    """A metric's lines in the table: a number, the two ends of a range, or the parts of a result below its name."""
-    if isinstance(value, tuple):
-        return [(metric.name, " to ".join(f"{end:.6f}" for end in value), metric.label)]
-    if hasattr(value, "to_dict"):
-        parts = [(f"  {name}", part) for name, part in value.to_dict().items() if isinstance(part, float)]
-        return [(metric.name, "", metric.label), *((name, f"{part:.6f}", "") for name, part in parts)]
-    return [(metric.name, f"{value:.6f}", metric.label)]
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
-    settings = Settings()
-    _escape_unprintable()
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminate)
-    try:
-        words = list(sys.argv[1:] if arguments is None else arguments)
-        if "--error-format=json" in words or ("--error-format", "json") in pairwise(words):
-            settings.error_format = "json"  # already now: a word before it may be what is wrong
-        with cli.make_context("trueness", words, obj=settings) as context:
-            cli.invoke(context)
-        if sys.stdout is not None:
-            sys.stdout.flush()  # a full disk must be met here, not after the exit code is decided
-    except BaseException as fault:
-        return _tell(fault, settings)
-    return OK
-
-
-def _tell(fault: BaseException, settings: Settings) -> int:
+def tell(fault: BaseException, settings: Settings) -> int:
     """Write the fault to stderr, and turn it into an exit code."""
     if isinstance(fault, click.exceptions.Exit):  # --help and --version have said what they had to
         return fault.exit_code
@@ -132,7 +75,7 @@ def _tell(fault: BaseException, settings: Settings) -> int:
             hint = f" Try '{fault.ctx.command_path} --help'." if fault.ctx else ""
             return _say(BAD_INPUT, "usage", fault.format_message() + hint, settings)
         case TruenessError():
-            return _say(BAD_INPUT, type(fault).__name__, str(fault), settings)
+            return _say(BAD_INPUT, type(fault).__name__, _in_options(str(fault)), settings)
         case click.FileError():
             return _say(ENVIRONMENT, "environment", fault.format_message(), settings)
         case click.ClickException():
@@ -154,7 +97,16 @@ def _say(code: int, kind: str, message: str, settings: Settings) -> int:
     return code
 
 
-def _escape_unprintable() -> None:
+def _in_options(text: str) -> str:
+    """What the library advises, in the words of the command line."""
+    text = text.replace(" to summarize, assess or compare, which count what they drop", ", which counts what it drops")
+    text = text.replace("nan='drop'", "--nan drop")
+    text = re.sub(r"( on summarize, assess or compare)?, or pass column .*? == .*?(?=\.(\s|$))", "", text)
+    text = re.sub(r"pos_label=('[^']*'|\"[^\"]*\"|[-\w.]*\w)", r"--pos-label \1", text)
+    return text.replace("as pos_label=", "with --pos-label").replace("as delimiter=", "with --delimiter")
+
+
+def escape_unprintable() -> None:
     """Write what the terminal's encoding lacks as an escape instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -169,5 +121,6 @@ def _drop_stdout() -> None:
         return
 
 
-def _terminate(number: int, frame: FrameType | None) -> None:
+def terminate(number: int, frame: FrameType | None) -> NoReturn:
+    """What SIGTERM does: everything unwinds, so that no half-written file stays."""
     raise SystemExit(TERMINATED)

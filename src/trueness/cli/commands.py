@@ -1,0 +1,220 @@
+"""The commands."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from trueness import __version__
+from trueness.cli.data import Data, data_options, load, load_pairs, merged, roles_of
+from trueness.cli.faults import FAILED, Command, fault_options
+from trueness.cli.output import checked_output, echo_json, progress
+
+COMPLETION = """
+Completion of commands and options: add to the shell's start-up file
+
+\b
+  bash: eval "$(_TRUENESS_COMPLETE=bash_source trueness)"
+  zsh:  eval "$(_TRUENESS_COMPLETE=zsh_source trueness)"
+  fish: _TRUENESS_COMPLETE=fish_source trueness | source
+"""
+
+
+class InOrder(click.Group):
+    """Commands listed as they are written here, the first to try first."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(self.commands)
+
+
+@click.group(cls=InOrder, context_settings={"help_option_names": ["-h", "--help"]}, epilog=COMPLETION)
+@click.version_option(__version__, prog_name="trueness", message="%(prog)s %(version)s")
+@fault_options
+def cli() -> None:
+    """Are predicted probabilities true to what then happens? Off by how much, where, and how sure is that?
+
+    Files: csv, tsv, txt, json, ndjson, jsonl (each also .gz), Parquet, and summaries (.tns); patterns and folders of one kind
+    of file; - is standard input.
+    """
+
+
+def result_options(command: Command) -> Command:
+    """Level, seed and JSON."""
+    level = click.option("--level", type=float, default=0.95, show_default=True, help="Level of the intervals, a fraction.")
+    rng = click.option("--rng", type=click.IntRange(0), default=0, show_default=True, help="Seed of the simulations.")
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+    return level(rng(as_json(command)))
+
+
+def out_option(default: str | None, what: str) -> Callable[[Command], Command]:
+    """Where a file is written."""
+    shown = default is not None
+    return click.option(
+        "-o", "--out", metavar="FILE", default=default, required=not shown, show_default=shown, help=f"Where {what} is written."
+    )
+
+
+@cli.command(short_help="Assess built-in data whose error is known.")
+@fault_options
+@out_option("trueness-demo.html", "the report")
+def demo(out: str) -> None:
+    """Assess a built-in data set whose miscalibration is known, and write its report."""
+    import textwrap
+
+    from trueness.assessment import assess
+    from trueness.demo import PLANTED, make_demo
+
+    checked_output(out)
+    y_true, y_prob, _ = make_demo()
+    with progress() as bars:
+        found = assess(y_true, y_prob, progress=bars.drawing)
+        found.report(out, title="trueness demo")
+    click.echo(textwrap.fill(f"{len(y_true)} predictions with known truth. {PLANTED}", width=100))
+    click.echo(f"\n{found}\n\nThe report is in {out}.")
+
+
+@cli.command(short_help="Is it off, by how much, where, how sure?")
+@data_options()
+@result_options
+@fault_options
+def assess(data: Data, level: float, rng: int, as_json: bool) -> None:
+    """Is it off, by how much, where, and how sure is that?
+
+    \b
+    trueness assess preds.parquet -y clicked -p score --by country
+    trueness assess monday.tns tuesday.tns
+    """
+    found = _assessed(data, level, rng)
+    echo_json(found.to_dict()) if as_json else click.echo(str(found))
+
+
+@cli.command(short_help="All of it as one HTML page.")
+@data_options()
+@result_options
+@out_option("report.html", "the page")
+@click.option("--title", default="Calibration report", show_default=True, help="Heading of the page.")
+@fault_options
+def report(data: Data, level: float, rng: int, as_json: bool, out: str, title: str) -> None:
+    """Write one HTML page with everything: verdict, diagrams, groups, and how it was computed.
+
+    \b
+    trueness report 'preds/*.parquet' -y clicked -p score -o report.html
+    """
+    checked_output(out, data.paths)
+    found = _assessed(data, level, rng)
+    found.report(out, title=title)
+    echo_json(found.to_dict()) if as_json else click.echo(f"{found.verdict}\n\nThe report is in {out}.")
+
+
+def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> Any:
+    from trueness.assessment import assess as assess_data
+    from trueness.inference.evidence import DEFAULT
+    from trueness.inference.intervals import check_level
+
+    check_level(level)
+    with progress() as bars:
+        given = load(data, bars.reading)
+        return assess_data(**given, level=level, rng=rng, metrics=metrics or DEFAULT, progress=bars.drawing)
+
+
+@cli.command(short_help="Pass or fail, for pipelines.")
+@data_options()
+@result_options
+@click.option("--max", "limits", metavar="METRIC=VALUE", multiple=True, help="Fail when the metric is larger; may be repeated.")
+@click.option("--alpha", type=float, help="Fail when p of ECCE-R is smaller; with --by also any group's Holm-adjusted p.")
+@click.option("--upper", is_flag=True, help="Hold the upper end of the metric's interval against --max, not its value.")
+@fault_options
+def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, ...], alpha: float | None, upper: bool) -> None:
+    """Pass or fail, for pipelines: exit code 0 or 1, and which limit failed by how much.
+
+    \b
+    trueness check preds.csv -y y -p p --max smooth_ece=0.02 --alpha 0.01
+    """
+    from trueness.cli.check import checks, parse_limits, require_alpha
+
+    if not limits and alpha is None:
+        raise click.UsageError("nothing to check: pass --max METRIC=VALUE, --alpha, or both.", click.get_current_context())
+    wanted = parse_limits(limits, upper=upper)
+    require_alpha(alpha)
+    found = _assessed(data, level, rng, [metric.name for metric, _ in wanted if metric.interval is not None])
+    lines = checks(found, wanted, alpha, upper)
+    passed = all(line.passed for line in lines)
+    if as_json:
+        echo_json({"passed": passed, "checks": [line.to_dict() for line in lines], "n": found.n, "notes": list(found.notes)})
+    else:
+        click.echo("\n".join(str(line) for line in lines))
+    if not passed:
+        raise SystemExit(FAILED)
+
+
+@cli.command(short_help="Several predictors on the same rows.")
+@data_options(by=False)
+@result_options
+@click.option("--key", metavar="COLUMN", help="Which rows of two files belong together.")
+@fault_options
+def compare(data: Data, level: float, rng: int, as_json: bool, key: str | None) -> None:
+    """Which of several predictors is off by less, on the same rows, as far as the rows can tell?
+
+    \b
+    trueness compare preds.csv -y y -p model_a -p model_b
+    trueness compare a.csv b.csv -y y -p p --key id
+    """
+    from trueness.comparison import compare_rows
+    from trueness.inference.intervals import check_level
+
+    check_level(level)
+    with progress() as bars:
+        found = compare_rows(load_pairs(data, key, bars.reading), level=level, rng=rng, progress=bars.drawing)
+    echo_json(found.to_dict()) if as_json else click.echo(str(found))
+
+
+@cli.command(short_help="Files of any size to a summary.")
+@data_options()
+@click.option("--bins", type=int, multiple=True, help="A bin count to keep exact besides 15, 100 and the divisors of 16384.")
+@out_option(None, "the summary, or with --by the folder of summaries,")
+@fault_options
+def summarize(data: Data, bins: tuple[int, ...], out: str) -> None:
+    """Reduce files of any size to a summary that every other command takes; summaries of parts add up.
+
+    With --by, FILE is a folder: one summary for each group, and groups.json which says whose each is.
+
+    \b
+    trueness summarize 'day1/*.parquet' -y clicked -p score -o day1.tns
+    """
+    from trueness.cli.groups import save_groups
+    from trueness.engines.files import summarize_files
+
+    roles = roles_of(data)
+    if not data.by:
+        checked_output(out, data.paths)
+    columns = {"outcome": roles.outcome, "prediction": roles.predictions[0], "weight": roles.weight, "by": data.by or None}
+    with progress() as bars:
+        found = summarize_files(data.paths, **columns, bins=bins, **data.settings(), progress=bars.reading)
+    if data.by:
+        save_groups(found, out, data.by)
+        click.echo(f"{out}: {len(found)} groups, {sum(summary.n for summary in found.values())} rows")
+    else:
+        found.save(out)
+        _tell_saved(found, out)
+
+
+def _tell_saved(summary: Any, out: str) -> None:
+    click.echo("\n".join([f"{out}: {summary.n} rows", *(f"Note: {note}" for note in summary.notes)]))
+
+
+@cli.command(short_help="Add summaries.")
+@click.argument("paths", nargs=-1, required=True)
+@out_option(None, "the sum")
+@fault_options
+def merge(paths: tuple[str, ...], out: str) -> None:
+    """Add summaries: those of days make that of the week.
+
+    \b
+    trueness merge day*.tns -o week.tns
+    """
+    checked_output(out, paths)
+    with progress() as bars:
+        whole = merged(paths, bars.reading)
+    whole.save(out)
+    _tell_saved(whole, out)

@@ -1,0 +1,255 @@
+"""What the command line is pointed at: files of rows or of summaries, as what `assess` and `compare` take."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from trueness.cli.faults import Command
+
+if TYPE_CHECKING:
+    from trueness.engines.files import Columns, FileTable
+    from trueness.metrics._data import RowData
+    from trueness.summary import Summary
+
+IN_MEMORY = 10_000_000  # rows up to which a file is computed from its rows; above, from its summary
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """Files and how to read them."""
+
+    paths: tuple[str, ...]
+    outcome: str | None
+    prediction: tuple[str, ...]
+    weight: str | None
+    by: tuple[str, ...] = ()
+    nan: str
+    pos_label: str | None
+    delimiter: str | None
+
+    def are_summaries(self, files: list[str]) -> bool:
+        """Whether the files hold summaries; then no option that reads rows may be given."""
+        from trueness.engines._sources import one_kind
+
+        if one_kind(files) != "summary":
+            return False
+        for name in ("outcome", "prediction", "weight", "by", "pos_label", "delimiter"):
+            if getattr(self, name) or self.nan != "raise":
+                option = f"--{name.replace('_', '-')}" if getattr(self, name) else "--nan"
+                raise click.UsageError(f"{option}: summaries already hold what this option would choose; leave it out.")
+        return True
+
+    def settings(self) -> dict[str, Any]:
+        """How rows are read."""
+        return {"nan": self.nan, "pos_label": self.pos_label, "delimiter": self.delimiter}
+
+
+def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command], Command]:
+    """PATHS and the options that say which columns are read and how; the command gets them as one `Data`."""
+    options = [
+        click.argument("paths", nargs=-1, required=True),
+        click.option("-y", "--outcome", metavar="COLUMN", help="What happened: 0 or 1, true or false, or a share."),
+        click.option("-p", "--prediction", metavar="COLUMN", multiple=True, help="The predicted probability."),
+        click.option("-w", "--weight", metavar="COLUMN", help="How much each row counts.") if weight else None,
+        click.option("--by", metavar="COLUMN", multiple=True, help="Look at every group too; may be repeated.") if by else None,
+        click.option(
+            "--nan",
+            type=click.Choice(["raise", "drop"]),
+            default="raise",
+            show_default=True,
+            help="Refuse missing values, or drop their rows and say how many.",
+        ),
+        click.option("--pos-label", metavar="VALUE", help="The outcome that means the event, where it is not 1 or true."),
+        click.option("--delimiter", metavar="CHARACTER", help="What parts the columns of a text file, where it is unusual."),
+    ]
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def wrapped(**arguments: Any) -> Any:
+            names = {field.name for field in fields(Data)}
+            taken = {name: arguments.pop(name) for name in list(arguments) if name in names}
+            return command(data=Data(**{"weight": None, **taken}), **arguments)
+
+        for option in reversed([option for option in options if option is not None]):
+            wrapped = option(wrapped)
+        return wrapped  # type: ignore[return-value]
+
+    return decorate
+
+
+def load(data: Data, progress: Progress | None) -> dict[str, Any]:
+    """Arguments for `assess`: rows where they fit in memory, else summaries; with groups where wanted."""
+    from trueness.engines._sources import opened
+    from trueness.engines.files import FileTable
+    from trueness.metrics._data import RowData
+    from trueness.ruler import ruler
+
+    with opened(data.paths) as files:
+        if data.are_summaries(files):
+            return {"y_true": added(files, progress)}
+        roles = roles_of(data)
+        table = FileTable(files, roles, **data.settings())
+        columns = table.columns(IN_MEMORY, progress)
+        if columns is not None:
+            rows = RowData(table.checked(columns, roles.predictions[0]))
+            return {**_judged({"y_true": rows}), "by": columns.groups}
+        return {"y_true": table.summaries(ruler(), progress) if roles.by else table.summary(ruler(), progress)}
+
+
+def roles_of(data: Data) -> Any:
+    """The columns, of which outcome and prediction must be named."""
+    from trueness.engines.files import Roles
+
+    if data.outcome is None or not data.prediction:
+        missing = "'-y' / '--outcome'" if data.outcome is None else "'-p' / '--prediction'"
+        raise click.UsageError(f"Missing option {missing}: name the column.", click.get_current_context())
+    if len(data.prediction) > 1:
+        raise click.UsageError("more than one --prediction: 'compare' takes several.", click.get_current_context())
+    return Roles(outcome=data.outcome, predictions=data.prediction, weight=data.weight, by=data.by)
+
+
+def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary":
+    """The sum of summaries in files."""
+    from trueness.engines._sources import opened
+
+    with opened(paths) as files:
+        return added(files, progress)
+
+
+def added(files: list[str], progress: Progress | None) -> "Summary":
+    """The sum of summaries in files; a damaged one, and what is none, is an error."""
+    from trueness.summary import Summary
+
+    whole: Summary | int = 0
+    for number, file in enumerate(files):
+        whole = Summary.load(file) + whole
+        if progress is not None:
+            progress(number + 1, len(files))
+    return whole  # type: ignore[return-value]
+
+
+def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[str, RowData]":
+    """Several predictors on the same rows: columns of one table, or one column of several files."""
+    from trueness.engines._sources import kind_of, opened
+    from trueness.errors import InputError
+
+    if data.outcome is None or not data.prediction:
+        raise click.UsageError("name the outcome with -y and the predictions with -p.", click.get_current_context())
+    if len(set(data.prediction)) < len(data.prediction):
+        raise click.UsageError("a --prediction is named twice.", click.get_current_context())
+    with opened(data.paths) as files:
+        if any(kind_of(file) == "summary" for file in files):
+            raise InputError("summaries cannot be paired: which row is which is gone. Pass files of rows.")
+        if len(data.prediction) > 1:
+            if key is not None:
+                raise click.UsageError("--key pairs the rows of two files; here one has all predictions.")
+            return _columns_of_one(data, files, progress)
+        if len(files) < 2:
+            raise click.UsageError("compare needs two predictions (-p twice) or two files.", click.get_current_context())
+        return _one_column_of_each(data, files, key, progress)
+
+
+def _read(data: Data, files: list[str], predictions: tuple[str, ...], key: str | None, progress: Progress | None) -> Any:
+    from trueness.engines.files import FileTable, Roles
+
+    roles = Roles(outcome=data.outcome or "", predictions=predictions, weight=data.weight, key=key)
+    table = FileTable(files, roles, **data.settings())
+    return table, table.columns(None, progress)
+
+
+def _columns_of_one(data: Data, files: list[str], progress: Progress | None) -> "dict[str, RowData]":
+    from trueness.metrics._data import RowData
+
+    table, columns = _read(data, files, data.prediction, None, progress)
+    return _judged({name: RowData(table.checked(columns, name)) for name in data.prediction})
+
+
+def _one_column_of_each(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "dict[str, RowData]":
+    from trueness.metrics._data import RowData
+
+    found: dict[str, RowData] = {}
+    names = _short_names(files)
+    first: tuple[FileTable, Columns] | None = None
+    for file, name in zip(files, names, strict=True):
+        table, columns = _read(data, [file], data.prediction, key, progress)
+        if first is None:
+            first = table, columns
+        else:
+            columns = _paired(first[1], columns, (files[0], file), data.outcome or "", key)
+        found[name] = RowData(table.checked(columns, data.prediction[0]))
+    return _judged(found)
+
+
+def _judged(rows: "dict[str, RowData]") -> "dict[str, RowData]":
+    """The same, every row looked at while the file is there to say on which line something is wrong."""
+    for each in rows.values():
+        _ = each.arrays
+    return rows
+
+
+def _short_names(files: list[str]) -> list[str]:
+    """File names, with folders only where they are needed to tell the files apart."""
+    import os
+
+    names = [os.path.basename(file) for file in files]
+    return names if len(set(names)) == len(names) else files
+
+
+def _paired(a: "Columns", b: "Columns", files: tuple[str, str], outcome: str, key: str | None) -> "Columns":
+    """The second file's rows in the order of the first; outcomes and weights must be the same."""
+    import numpy as np
+
+    from trueness.engines.files import Columns
+    from trueness.errors import InputError
+
+    order: Any = slice(None)
+    if key is not None:
+        order = _order(a.keys or [], b.keys or [], files, key)
+    elif len(a.y) != len(b.y):
+        raise InputError(
+            f"{files[0]!r} has {len(a.y)} rows, {files[1]!r} has {len(b.y)}: they cannot be compared row by row. "
+            "Name a column that says which rows belong together with --key."
+        )
+    y, w = b.y[order], None if b.w is None else b.w[order]
+    f = {name: column[order] for name, column in b.f.items()}
+    for what, one, other in (("outcome", a.y, y), ("weight", a.w, w)):
+        if one is None or other is None or np.array_equal(one, other, equal_nan=True):
+            continue
+        differ = ~((one == other) | (np.isnan(one) & np.isnan(other)))
+        row = int(differ.argmax())
+        raise InputError(
+            f"the {what}s of {files[0]!r} and {files[1]!r} differ in {int(differ.sum())} of {len(one)} rows (first: row {row}, "
+            f"values {one[row]:g} and {other[row]:g}), so these are not the same rows. "
+            + ("Check the key." if key else "Name a column that says which rows belong together with --key.")
+        )
+    return Columns(y=y, f=f, w=w, groups=None, keys=None)
+
+
+def _order(a: list[Any], b: list[Any], files: tuple[str, str], key: str) -> Any:
+    """Where each key of the first file is in the second."""
+    import numpy as np
+
+    from trueness.errors import InputError
+
+    places: list[dict[Any, int]] = []
+    for keys, file in ((a, files[0]), (b, files[1])):
+        place = {value: row for row, value in enumerate(keys)}
+        if None in place or len(place) < len(keys):
+            repeats = len(keys) - len(place)
+            what = "is missing in some rows" if None in place else f"repeats in {repeats} of {len(keys)} rows"
+            raise InputError(f"column {key!r}: {what} of {file!r}, so rows cannot be paired by it. Pass a key that is unique.")
+        places.append(place)
+    absent = [value for value in a if value not in places[1]]
+    if absent or len(a) != len(b):
+        extra = next((value for value in b if value not in places[0]), None)
+        which = f"{absent[0]!r} is only in {files[0]!r}" if absent else f"{extra!r} is only in {files[1]!r}"
+        raise InputError(
+            f"column {key!r}: the files hold different keys ({len(a)} and {len(b)} rows; first: {which}). "
+            "Pass files about the same rows."
+        )
+    return np.array([places[1][value] for value in a])

@@ -1,0 +1,34 @@
+"""Summaries of groups in a folder; a group's name decides nothing but letters of a file's name."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from trueness._plain import plain
+from trueness._write import write_atomically
+
+
+def save_groups(found: Mapping[Any, Any], folder: str, by: Sequence[str]) -> None:
+    """One file for each group, and an index; other files of the folder stay."""
+    if os.path.exists(folder) and not os.path.isdir(folder):
+        raise click.UsageError(f"{folder!r} is a file; with --by summaries go to a folder.")
+    os.makedirs(folder, exist_ok=True)
+    index = []
+    for group, summary in found.items():
+        name = file_name(group)
+        summary.save(os.path.join(folder, name))
+        index.append({"file": name, "group": plain(group), "n": summary.n})
+    text = json.dumps({"by": list(by), "groups": index}, indent=2)
+    write_atomically(os.path.join(folder, "groups.json"), text.encode())
+
+
+def file_name(group: Any) -> str:
+    """A name that is safe in any folder, readable, and different for different groups."""
+    text = json.dumps(plain(group))
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", str(group))[:40].strip("-").lower() or "group"
+    return f"{readable}-{hashlib.sha256(text.encode()).hexdigest()[:12]}.tns"

@@ -1,0 +1,505 @@
+"""Files as a source: the same summary as from arrays, whatever the format, and an error for everything that is not right."""
+
+import csv
+import gzip
+import io
+import json
+import os
+import random
+import socket
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from trueness import summarize, summarize_files
+from trueness.engines import files as engine
+from trueness.engines._tables import MISSING
+from trueness.errors import InputError
+
+RNG = np.random.default_rng(5)
+N = 2000
+F = RNG.random(N)
+F[:6] = [0.0, 1.0, 0.5, 1 / 15, 5e-324, 1 - 2**-53]
+Y = (RNG.random(N) < F).astype(np.int64)
+SOFT = np.clip(F + RNG.normal(0, 0.1, N), 0, 1)
+W = RNG.integers(0, 4, N) * 0.5
+G = RNG.choice(["de", "fr", "NA"], N)
+
+
+def cells(value):
+    """A value as text that reads back exactly."""
+    return repr(value.item()) if isinstance(value, np.number) else str(value)
+
+
+def write_csv(path, columns, delimiter=",", newline="\n", bom=False):
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=newline)
+    writer.writerow(columns)
+    writer.writerows(zip(*[map(cells, column) for column in columns.values()], strict=True))
+    content = (b"\xef\xbb\xbf" if bom else b"") + text.getvalue().encode()
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+    return path
+
+
+def write_json(path, columns, array=False):
+    rows = [dict(zip(columns, map(_item, row), strict=True)) for row in zip(*columns.values(), strict=True)]
+    text = json.dumps(rows) if array else "\n".join(map(json.dumps, rows)) + "\n"
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+def _item(value):
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def write_parquet(path, columns, **options):
+    pq.write_table(pa.table(dict(columns)), path, **options)
+    return path
+
+
+WRITERS = {
+    "a.csv": write_csv,
+    "a.csv.gz": write_csv,
+    "a.tsv": lambda path, columns: write_csv(path, columns, "\t"),
+    "semicolon.csv": lambda path, columns: write_csv(path, columns, ";"),
+    "pipe.txt": lambda path, columns: write_csv(path, columns, "|"),
+    "caret.csv": lambda path, columns: write_csv(path, columns, "^"),
+    "windows.csv": lambda path, columns: write_csv(path, columns, newline="\r\n", bom=True),
+    "a.json": lambda path, columns: write_json(path, columns, array=True),
+    "a.ndjson": write_json,
+    "a.jsonl.gz": write_json,
+    "a.parquet": write_parquet,
+    "groups.parquet": lambda path, columns: write_parquet(path, columns, row_group_size=100),
+}
+COLUMNS = {"outcome": "y", "prediction": "p"}
+
+
+@pytest.fixture(params=WRITERS)
+def write(request, tmp_path):
+    return lambda columns: WRITERS[request.param](tmp_path / request.param, columns)
+
+
+def message(*arguments, **options):
+    with pytest.raises(InputError) as caught:
+        summarize_files(*arguments, **{**COLUMNS, **options})
+    return str(caught.value)
+
+
+# The same sums as from arrays
+
+
+def test_hard_labels(write):
+    path = write({"y": Y, "other": G, "p": F})
+    assert summarize_files(path, **COLUMNS) == summarize(Y, F)
+
+
+def test_soft_labels_and_weights(write):
+    path = write({"w": W, "p": F, "y": SOFT})
+    found = summarize_files(path, **COLUMNS, weight="w")
+    expected = summarize(SOFT, F, sample_weight=W)
+    assert found.n == expected.n
+    assert found.rejected == expected.rejected == {"zero weight": int((W == 0).sum())}
+    np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12)
+
+
+def test_groups(write):
+    found = summarize_files(write({"y": Y, "p": F, "g": G}), **COLUMNS, by="g")
+    assert set(found) == {"de", "fr", "NA"}  # a country, not a missing value
+    assert all(found[group] == summarize(Y[group == G], F[group == G]) for group in found)
+
+
+def test_groups_of_two_columns(write):
+    other = (F > 0.5).astype(int)
+    found = summarize_files(write({"y": Y, "p": F, "g": G, "h": other}), **COLUMNS, by=["g", "h"])
+    assert len(found) == 6
+    for (group, high), summary in found.items():
+        at = (group == G) & (other == int(high))
+        assert summary == summarize(Y[at], F[at])
+
+
+def test_truth_values(write):
+    assert summarize_files(write({"y": Y == 1, "p": F}), **COLUMNS) == summarize(Y, F)
+
+
+@pytest.mark.parametrize(("labels", "event"), [(("no", "yes"), "yes"), ((1, 2), 2), ((1, 2), "2"), ((-1, 1), 1)])
+def test_an_event_by_name(write, labels, event):
+    found = summarize_files(write({"y": np.array(labels)[Y], "p": F}), **COLUMNS, pos_label=event)
+    assert found == summarize(Y, F)
+    assert any("counted as 1" in note for note in found.notes)
+
+
+def test_float32_keeps_its_rounding(tmp_path):
+    almost = np.array([0.2, np.nextafter(np.float32(1), np.float32(2))], dtype=np.float32)
+    path = write_parquet(tmp_path / "a.parquet", {"y": [0, 1], "p": almost})
+    found = summarize_files(path, **COLUMNS)
+    assert found == summarize([0, 1], almost)
+    assert found.clipped == 1
+
+
+@pytest.mark.parametrize("size", [1, 100, 700])
+def test_pieces_of_any_size_give_the_same_bits(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(engine, "PIECE", size)
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F, "g": G}, row_group_size=128)
+    assert summarize_files(path, **COLUMNS) == summarize(Y, F)
+    assert sum(summarize_files(path, **COLUMNS, by="g").values()) == summarize(Y, F)
+
+
+def test_rows_come_in_the_order_of_the_files(tmp_path):
+    columns = {"y": Y, "p": F}
+    for number, part in enumerate(np.array_split(np.arange(N), 7)):
+        write_csv(tmp_path / f"{number}.csv", {name: column[part] for name, column in columns.items()})
+    with engine.open_files(tmp_path, engine.Roles(outcome="y", predictions=("p",))) as table:
+        found = table.columns()
+    np.testing.assert_array_equal(found.y, Y)
+    np.testing.assert_array_equal(found.f["p"], F)
+
+
+def test_progress_counts_rows(tmp_path):
+    calls = []
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F}, row_group_size=100)
+    summarize_files(path, **COLUMNS, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (N, N)
+    assert calls == sorted(calls)
+
+
+def test_more_rows_than_wanted_in_memory(tmp_path):
+    roles = engine.Roles(outcome="y", predictions=("p",))
+    for path in (write_csv(tmp_path / "a.csv", {"y": Y, "p": F}), write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F})):
+        with engine.open_files(path, roles) as table:
+            assert table.columns(N - 1) is None
+            assert len(table.columns(N).y) == N
+
+
+# Which files
+
+
+def test_patterns_folders_lists_and_literal_names(tmp_path, monkeypatch):
+    half = N // 2
+    write_csv(tmp_path / "a.csv", {"y": Y[:half], "p": F[:half]})
+    write_csv(tmp_path / "b.csv", {"y": Y[half:], "p": F[half:]})
+    (tmp_path / "README.md").write_text("not data")
+    whole = summarize(Y, F)
+    for paths in (tmp_path / "*.csv", tmp_path, [tmp_path / "a.csv", str(tmp_path / "b.csv")], [tmp_path / "[ab].csv"]):
+        assert summarize_files(paths, **COLUMNS) == whole
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "[a].csv", {"y": Y, "p": F})
+    assert summarize_files("[a].csv", **COLUMNS) == whole  # the file of that name, not the pattern
+    assert summarize_files("b.csv", **COLUMNS) == summarize(Y[half:], F[half:])
+
+
+def test_names_that_match_nothing(tmp_path):
+    assert "no file matches this pattern" in message(tmp_path / "*.csv")
+    assert "there is no such file" in message(tmp_path / "a.csv")
+    assert "holds no data file" in message(tmp_path)
+    assert "no files were given" in message([])
+    assert "there is no such file" in message("https://example.com/a.csv")
+    assert "zero byte" in message("a\0.csv")
+
+
+def test_a_file_named_twice(tmp_path):
+    path = write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
+    assert "would count twice" in message([path, tmp_path / "*.csv"])
+
+
+def test_kinds_do_not_mix(tmp_path):
+    write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
+    write_parquet(tmp_path / "b.parquet", {"y": Y, "p": F})
+    assert "several kinds" in message(tmp_path)
+    assert "several kinds" in message([tmp_path / "a.csv", tmp_path / "b.parquet"])
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe(tmp_path):
+    content = write_csv(tmp_path / "a.csv", {"y": Y, "p": F}).read_bytes()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(content))
+    writer.start()
+    found = summarize_files(pipe, **COLUMNS)
+    writer.join()
+    assert found == summarize(Y, F)
+
+
+def test_kinds_are_known_by_content_where_the_name_says_nothing(tmp_path):
+    for name, writer in WRITERS.items():
+        path = writer(tmp_path / name, {"y": Y, "p": F}).rename(tmp_path / name.replace(".", "-"))
+        assert summarize_files(path, **COLUMNS) == summarize(Y, F)
+
+
+def test_nothing_is_fetched(tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError("the network was tried")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    path = write_json(tmp_path / "a.json", {"y": Y, "p": F})
+    assert summarize_files(path, **COLUMNS).n == N
+
+
+# Columns
+
+
+ODD = ["a b", 'quote"d', '"; DROP TABLE t;--', "new\nline", "'", "🦆", "p" * 10_000, "c0", "select", "$1", "{x}", "\\", "É"]
+
+
+@pytest.mark.parametrize("name", ODD, ids=range(len(ODD)))
+def test_odd_names(write, name):
+    path = write({"y": Y, name: F, "g": G})
+    if name == "new\nline" and path.name == "windows.csv":
+        assert "lines end in different ways" in message(path, prediction=name)
+        return
+    assert summarize_files(path, outcome="y", prediction=name) == summarize(Y, F)
+    assert "there is no column" in message(path, prediction=f"{name}?")
+
+
+def test_names_that_differ_by_case_alone(write):
+    assert summarize_files(write({"y": Y, "P": 1 - F, "p": F, "Y": 1 - Y}), **COLUMNS) == summarize(Y, F)
+
+
+def test_a_missing_column(write):
+    path = write({"outcome": Y, "score": F})
+    text = message(path, outcome="outcome", prediction="scores")
+    assert "there is no column 'scores'" in text
+    assert "the columns are 'outcome', 'score'. Did you mean 'score'?" in text
+
+
+def test_columns_twice(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("y,p,p\n1,0.5,0.7\n")
+    assert "column 'p': occurs 2 times" in message(path)
+    pq.write_table(pa.Table.from_arrays([pa.array(Y), pa.array(F), pa.array(F)], names=["y", "p", "p"]), tmp_path / "a.parquet")
+    assert "column 'p': occurs 2 times" in message(tmp_path / "a.parquet")
+    (tmp_path / "a.json").write_text('{"y": 1, "p": 0.5, "p": 0.7}\n')
+    assert "duplicate key" in message(tmp_path / "a.json")
+
+
+def test_files_with_different_columns(tmp_path):
+    write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
+    write_csv(tmp_path / "b.csv", {"y": Y, "q": F})
+    assert "there is no column 'p' in " in (text := message(tmp_path))
+    assert "b.csv" in text
+    write_csv(tmp_path / "b.csv", {"p": F, "z": G, "y": Y})  # another order is no other schema
+    assert summarize_files(tmp_path, **COLUMNS) == summarize(Y, F) + summarize(Y, F)
+
+
+def test_files_with_different_types(tmp_path):
+    write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F})
+    write_parquet(tmp_path / "b.parquet", {"y": np.where(Y, "yes", "no"), "p": F})
+    text = message(tmp_path)
+    assert "column 'y': its type differs between the files" in text
+    assert "a.parquet" in text and "b.parquet" in text  # noqa: PT018
+
+
+@pytest.mark.parametrize("column", [[{"a": 1}] * 2, [[0.5]] * 2, [b"x"] * 2, ["0.5"] * 2])
+def test_types_that_are_no_numbers(tmp_path, column):
+    write_parquet(tmp_path / "a.parquet", {"y": [0, 1], "p": column})
+    assert "column 'p': is of type" in message(tmp_path)
+
+
+def test_only_needed_columns_are_read(tmp_path):
+    names = [f"x{k}" for k in range(5000)]
+    (tmp_path / "a.csv").write_text(",".join([*names, "y", "p"]) + "\n" + ",".join(["word"] * 5000 + ["1", "0.5"]) + "\n")
+    assert summarize_files(tmp_path, **COLUMNS).n == 1
+
+
+# Values that cannot be used
+
+
+@pytest.mark.parametrize("word", sorted(MISSING))
+def test_words_for_missing(tmp_path, word):
+    path = tmp_path / "a.csv"
+    path.write_text(f"y,p,other\n1,0.5,\n0,{word},\n{word},0.5,\n1,0.75,\n")
+    text = message(path)
+    assert "column 'p': 1 of 4 values is missing or not finite (first: row 1, line 3 of " in text
+    assert "column 'y': 1 of 4 values is missing or not finite (first: row 2, line 4 of " in text
+    found = summarize_files(path, **COLUMNS, nan="drop")
+    assert found == summarize([1, 1], [0.5, 0.75])
+    assert found.rejected == {"prediction missing or not finite": 1, "outcome missing or not finite": 1}
+
+
+def test_missing_values_of_every_kind_of_file(write):
+    holes = [None if k % 7 == 0 else value for k, value in enumerate(F.tolist())]
+    path = write({"y": Y, "p": holes})
+    kept = np.arange(N) % 7 != 0
+    assert f"{N - int(kept.sum())} of {N} values are missing or not finite (first: row 0" in message(path)
+    found = summarize_files(path, **COLUMNS, nan="drop")
+    assert found == summarize(Y[kept], F[kept])
+    assert found.rejected == {"prediction missing or not finite": N - int(kept.sum())}
+
+
+def test_nan_in_parquet_whose_statistics_do_not_tell(tmp_path):
+    holes = F.copy()
+    holes[::5] = np.nan
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": holes, "z": np.where(Y, 2.0, np.nan)})
+    assert "400 of 2000 values are missing" in message(path)
+    assert summarize_files(path, **COLUMNS, nan="drop").n == 1600
+    found = summarize_files(path, outcome="z", prediction="p", nan="drop", pos_label=2)
+    assert found.n == int((np.isfinite(holes) & (Y == 1)).sum())
+
+
+def test_values_out_of_range_are_named_with_file_and_line(tmp_path):
+    write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
+    bad = F.copy()
+    bad[17] = 1.5
+    write_csv(tmp_path / "b.csv", {"y": Y, "p": bad})
+    text = message(tmp_path)
+    assert (
+        f"column 'p': 1 of 4000 values is outside [0, 1] (first: row 2017, line 19 of '{tmp_path / 'b.csv'}', value 1.5)"
+        in text
+    )
+
+
+@pytest.mark.parametrize("piece", [64, 1 << 22])
+def test_all_problems_at_once_also_where_rows_come_in_pieces(tmp_path, monkeypatch, piece):
+    monkeypatch.setattr(engine, "PIECE", piece)
+    f, y, w = F.copy(), Y.astype(float), W.copy()
+    f[[300, 1999]], y[[5, 700]], w[1200] = -0.5, np.nan, -1
+    path = write_parquet(tmp_path / "a.parquet", {"y": y, "p": f, "w": w}, row_group_size=50)
+    lines = message(path, weight="w").splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith("column 'p': 2 of 2000 values are outside [0, 1] (first: row 300 of ")
+    assert lines[1].startswith("column 'y': 2 of 2000 values are missing or not finite (first: row 5 of ")
+    assert lines[2].startswith("column 'w': 1 of 2000 values is negative (first: row 1200 of ")
+
+
+def test_quoted_newlines_do_not_mislead_the_line_number(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('y,p,note\n1,0.5,"two\nlines"\n\n0,7,x\n')
+    assert "row 1, line 5 of " in message(path)
+
+
+@pytest.mark.parametrize("late", [0, 30_000])
+def test_text_that_is_no_number(tmp_path, late):
+    path = tmp_path / "a.csv"
+    path.write_text("y,p\n" + "1,0.5\n" * late + '1,high\n0,"0,25"\n0,NA\n')
+    text = message(path)
+    assert f"column 'p': 2 of {late + 3} values are text, not numbers (first: line {late + 2} of " in text
+    assert "value 'high'" in text
+
+
+def test_labels_without_an_event(write):
+    path = write({"y": np.where(Y, "yes", "no"), "p": F})
+    text = message(path)
+    assert f"'yes' ({int(Y.sum())} rows)" in text
+    assert "pos_label='yes'" in text
+    assert f"0 of {N} values equal 'maybe'" in message(path, pos_label="maybe")
+
+
+def test_numbers_as_labels(write):
+    assert "pos_label=2" in message(write({"y": Y + 1, "p": F}))
+
+
+def test_an_event_that_never_occurs(write):
+    path = write({"y": Y, "p": F})
+    assert f"0 of {N} values equal 7" in message(path, pos_label=7)
+    assert "is not a text or a number" in message(path, pos_label=[1])
+
+
+def test_no_rows(tmp_path):
+    (tmp_path / "a.csv").write_text("y,p\n")
+    assert "no rows" in message(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("")
+    assert "is empty" in message(tmp_path / "b.csv")
+    write_parquet(tmp_path / "a.parquet", {"y": Y[:0], "p": F[:0]})
+    assert "no rows" in message(tmp_path / "a.parquet")
+    (tmp_path / "a.json").write_text("[]")
+    assert "no rows" in message(tmp_path / "a.json")
+    (tmp_path / "c.csv").write_text("y,p\nNA,NA\n")
+    assert "no rows left of 1" in message(tmp_path / "c.csv", nan="drop")
+
+
+def test_an_empty_file_among_others(tmp_path):
+    write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
+    (tmp_path / "b.csv").write_text("y,p\n")
+    assert summarize_files(tmp_path, **COLUMNS) == summarize(Y, F)
+
+
+# Text that is not what it should be
+
+
+BROKEN = {
+    "too few cells": (b"y,p\n1,0.5\n1\n", "line 3"),
+    "too many cells": (b"y,p\n1,0.5\n1,2,3\n", "line 3"),
+    "an open quote": (b'y,p\n1,0.5\n1,"0.3\n0,0.2\n', "line 3"),
+    "a zero byte": (b"y,p\n1,0.5\n1,0.\x003\n", "line 3"),
+    "latin-1": (b"y,p\n1,0.5\n1,\xe9\n", "line 3"),
+    "latin-1 in the header": (b"y,p,\xe9\n1,0.5,2\n", "line 1"),
+    "UTF-16": ("y,p\n1,0.5\n".encode("utf-16"), "UTF-16"),
+    "UTF-16 without a mark": ("y,p\n1,0.5\n".encode("utf-16-le"), "zero byte"),
+    "an open quote in the header": (b'y,"p\n1,0.5\n', "line 1"),
+    "a decimal comma": (b"y;p\n1;0,5\n", "decimal point"),
+    "no header": (b"1,0.5\n0,0.2\n", "there is no column 'y'"),
+    "one column": (b"y\n1\n", "only 1 column found"),
+    "several line ends": (b"y,p\r\n1,0.5\n0,0.2\n", "a.csv"),
+    "a line end within the header": (b'y,p,"a\nb"\r\n1,0.5,x\r\n', "lines end in different ways"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_text(tmp_path, name):
+    content, expected = BROKEN[name]
+    (tmp_path / "a.csv").write_bytes(content)
+    with pytest.raises(InputError, match=expected) as caught:
+        summarize_files(tmp_path / "a.csv", **COLUMNS)
+    assert "a.csv" in str(caught.value)
+    assert "ignore_errors" not in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [b'{"y":1,"p":0.5}\n{"y":0,"p":0.', b'[{"y":1,"p":1},{"y":0', b"[1, 2]", b"{", b'{"y":1}'])
+def test_broken_json(tmp_path, content):
+    (tmp_path / "a.json").write_bytes(content)
+    assert "a.json" in message(tmp_path / "a.json")
+
+
+def test_a_delimiter_by_name(tmp_path):
+    path = write_csv(tmp_path / "a.csv", {"y": Y, "p": F}, "%")
+    assert "only 1 column found" in message(path)
+    assert summarize_files(path, **COLUMNS, delimiter="%") == summarize(Y, F)
+    assert "is not one character" in message(path, delimiter="%%")
+
+
+@pytest.mark.parametrize("writer", [write_csv, write_json])
+def test_cut_and_altered_gzip(tmp_path, writer):
+    whole = writer(tmp_path / ("a.csv.gz" if writer is write_csv else "a.json.gz"), {"y": Y, "p": F})
+    content = whole.read_bytes()
+    place = random.Random(3)
+    for _ in range(50):
+        whole.write_bytes(content[: place.randrange(1, len(content))])
+        message(whole)
+    outcomes = set()
+    for _ in range(50):
+        altered = bytearray(content)
+        altered[place.randrange(10, len(content))] ^= 1 << place.randrange(8)
+        whole.write_bytes(altered)
+        try:
+            outcomes.add(summarize_files(whole, **COLUMNS) == summarize(Y, F))
+        except InputError:
+            outcomes.add("error")
+    assert outcomes == {"error"}  # the checksum is checked, so that no flip passes
+
+
+def test_flipped_and_cut_parquet(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F}, compression="none", use_dictionary=False)
+    content = path.read_bytes()
+    place = random.Random(4)
+    for _ in range(60):
+        path.write_bytes(content[: place.randrange(1, len(content) - 1)])
+        message(path)
+    for _ in range(60):  # a flip in the footer is an error or changes nothing; in the data there is no checksum to tell
+        altered = bytearray(content)
+        altered[place.randrange(len(content) - 40, len(content))] ^= 1 << place.randrange(8)
+        path.write_bytes(altered)
+        try:
+            found = summarize_files(path, **COLUMNS)
+        except InputError:
+            continue
+        assert found == summarize(Y, F)
+
+
+def test_a_file_that_is_something_else(tmp_path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 and then nothing of the kind")
+    assert "a.parquet" in message(tmp_path / "a.parquet")
+    summarize(Y, F).save(tmp_path / "a.tns")
+    assert "summary" in message(tmp_path / "a.tns")
