@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "trueness"
 
 # From left to right; modules on one line are one stage and may import each other.
 STAGES = [
-    {"errors", "_write", "_forward", "_plain"},
+    {"errors", "_write", "_unfinished", "_forward", "_plain"},
     {"inputs"},
     {"multiclass", "_classes"},
     {"ruler"},

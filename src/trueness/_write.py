@@ -6,6 +6,8 @@ import os
 import secrets
 from typing import BinaryIO
 
+from trueness._unfinished import undone_by
+
 try:
     import fcntl
 except ImportError:  # Windows: what a killed writer leaves stays there
@@ -26,26 +28,35 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
         raise FileNotFoundError(f"{folder!r} is not a directory; make it first, or give another name")
     _remove_leftovers(folder, name)
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            _is_locked(file)
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            if fcntl is not None:  # while it is held: no other writer takes it for a leftover
-                os.replace(temporary, target)
-        if fcntl is None:  # Windows renames only what is closed
-            os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    with undone_by(lambda: _remove(temporary)):
+        try:
+            _write(temporary, target, content)
+        except BaseException:
+            _remove(temporary)
+            raise
     with contextlib.suppress(OSError):  # some file systems cannot flush a folder; the rename itself has happened
         directory = os.open(folder or ".", os.O_RDONLY)
         try:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+
+def _write(temporary: str, target: str, content: bytes) -> None:
+    with open(temporary, "xb") as file:
+        _is_locked(file)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+        if fcntl is not None:  # while it is held: no other writer takes it for a leftover
+            os.replace(temporary, target)
+    if fcntl is None:  # Windows renames only what is closed
+        os.replace(temporary, target)
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path)
 
 
 def _remove_leftovers(folder: str, name: str) -> None:

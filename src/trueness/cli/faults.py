@@ -8,15 +8,19 @@ import io
 import json
 import os
 import re
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 import click
 
+from trueness._unfinished import undo_all
 from trueness.errors import TruenessError
 
 OK, FAILED, BAD_INPUT, ENVIRONMENT, BUG, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 70, 130, 143
@@ -121,6 +125,21 @@ def _drop_stdout() -> None:
         return
 
 
-def terminate(number: int, frame: FrameType | None) -> NoReturn:
-    """What SIGTERM does: everything unwinds, so that no half-written file stays."""
-    raise SystemExit(TERMINATED)
+@contextmanager
+def signals_end_cleanly() -> Iterator[None]:
+    """While the block runs, SIGINT and SIGTERM undo what is unfinished and end the process with their exit code."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    codes = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
+
+    def leave(number: int, frame: FrameType | None) -> NoReturn:
+        undo_all()
+        os._exit(codes[signal.Signals(number)])
+
+    before = {number: signal.signal(number, leave) for number in codes}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

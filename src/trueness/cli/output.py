@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from trueness._unfinished import undone_by
+
 
 def echo_json(value: Any) -> None:
     """One JSON document on stdout."""
@@ -74,8 +76,9 @@ class Progress:
 def progress() -> Iterator[Progress]:
     """Progress while the block runs."""
     bars = Progress()
-    bars.start()
-    try:
-        yield bars
-    finally:
-        bars.stop()
+    with undone_by(bars.stop):
+        bars.start()
+        try:
+            yield bars
+        finally:
+            bars.stop()

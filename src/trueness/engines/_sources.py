@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from trueness._unfinished import undone_by
 from trueness.errors import InputError
 
 STANDARD_INPUT = "-"
@@ -46,13 +47,11 @@ def opened(paths: Paths) -> Iterator[list[str]]:
         raise InputError("no files were given. Pass a path, a pattern such as 'preds/*.parquet', or a list of them.")
     names = [name for each in given for name in _meant(os.fspath(each))]
     _require_distinct(names)
-    with tempfile.TemporaryDirectory(prefix="trueness-") if any(map(_is_pipe, names)) else _nothing() as folder:
+    if not any(map(_is_pipe, names)):
+        yield names
+        return
+    with tempfile.TemporaryDirectory(prefix="trueness-") as folder, undone_by(lambda: shutil.rmtree(folder, True)):
         yield [_copied(name, folder, number) if _is_pipe(name) else name for number, name in enumerate(names)]
-
-
-@contextmanager
-def _nothing() -> Iterator[str]:
-    yield ""
 
 
 def _meant(name: str) -> list[str]:
