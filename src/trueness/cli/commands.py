@@ -101,9 +101,11 @@ def report(data: Data, level: float, rng: int, as_json: bool, out: str, title: s
     \b
     trueness report 'preds/*.parquet' -y clicked -p score -o report.html
     """
+    from trueness.report.html import write_report
+
     checked_output(out, data.paths)
     found = _assessed(data, level, rng)
-    found.report(out, title=title)
+    write_report(found, out, title=title, source=data.shown)
     echo_json(found.to_dict()) if as_json else click.echo(f"{found.verdict}\n\nThe report is in {out}.")
 
 

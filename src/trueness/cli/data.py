@@ -44,6 +44,13 @@ class Data:
                 raise click.UsageError(f"{option}: summaries already hold what this option would choose; leave it out.")
         return True
 
+    @property
+    def shown(self) -> str:
+        """Where the rows come from, for people."""
+        columns = {"outcome": self.outcome, "prediction": ", ".join(self.prediction), "weight": self.weight}
+        named = [f"{name} {column!r}" for name, column in columns.items() if column]
+        return ", ".join([*map(repr, self.paths), *named])
+
     def settings(self) -> dict[str, Any]:
         """How rows are read."""
         return {"nan": self.nan, "pos_label": self.pos_label, "delimiter": self.delimiter}

@@ -105,12 +105,12 @@ def fetched(connection: Any, table: Table, query: str) -> list[Any]:
 def raise_text(connection: Any, table: Table, outcomes: Outcomes, names: Sequence[str]) -> NoReturn:
     """Say which text is not a number, in every column."""
     found = []
-    bad = "FILTER (WHERE t IS NOT NULL AND TRY(t::DOUBLE) IS NULL)"
+    bad = "t IS NOT NULL AND TRY(t::DOUBLE) IS NULL"
     for name in dict.fromkeys(names):
         text = f"SELECT {table.text(name)} AS t, row_number() OVER () - 1 AS i FROM {table.source()}"
-        query = f"SELECT count(*), count(*) {bad}, min(i) {bad}, arg_min(t, i) {bad} FROM ({text})"
-        total, count, row, value = fetched(connection, table, query)[0]
+        ((total, count),) = fetched(connection, table, f"SELECT count(*), count(*) FILTER (WHERE {bad}) FROM ({text})")
         if count:
+            ((row, value),) = fetched(connection, table, f"SELECT i, t FROM ({text}) WHERE {bad} ORDER BY i LIMIT 1")
             observed = outcomes.observed() if name == outcomes.name else None
             found.append(text_problem(f"column {name!r}", total, count, table.place(row), value, observed))
     raise InputError("\n".join(found) or f"{table.path!r}: changed while it was read. Keep it unchanged.")

@@ -249,7 +249,7 @@ def location(path: str) -> str:
 
 
 def _compression(path: str) -> str:
-    return f"compression='{'gzip' if is_gzip(path) else 'none'}'"
+    return f"compression='{'gzip' if is_gzip(path) else 'uncompressed'}'"
 
 
 def is_conversion(error: Exception) -> bool:

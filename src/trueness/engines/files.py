@@ -287,9 +287,9 @@ class FileTable:
         if self.roles.by:
             wanted.append(f"hash({', '.join(map(table.group, self.roles.by))})")
             dtypes.append("u8")
+        cursor = self._duckdb.cursor()  # its own: while a stream is open its connection answers nothing else
         try:
-            # A cursor of its own: while a stream is open its connection answers nothing else.
-            yield from numeric_batches(self._select(table, ", ".join(wanted), values, self._duckdb.cursor()), dtypes)
+            yield from numeric_batches(self._select(table, ", ".join(wanted), values, cursor), dtypes)
         except InputError:
             raise
         except Exception as error:
