@@ -6,6 +6,7 @@ import json
 import math
 import os
 import platform
+import re
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -52,7 +53,7 @@ def render(found: Assessment, *, title: str = "Calibration report", source: str 
     )
     parts = [
         f"<h1>{escape(clean(title, 200))}</h1>",
-        f'<p class="verdict">{escape(found.verdict)}</p>',
+        f'<p class="verdict">{_unbroken(escape(found.verdict))}</p>',
         _metrics(found),
         _diagrams(found),
         _bins(found),
@@ -64,6 +65,11 @@ def render(found: Assessment, *, title: str = "Calibration report", source: str 
     return f"{head}{body}<script>{script}</script></body></html>\n"
 
 
+def _unbroken(text: str) -> str:
+    """Numbers such as 1.9e-21 on one line: browsers would break them after the minus sign."""
+    return re.sub(r"[\d.]+e-\d+", r'<span class="whole">\g<0></span>', text)
+
+
 def _text(name: str) -> str:
     return files("trueness.report").joinpath(name).read_text(encoding="utf-8")
 
@@ -73,7 +79,7 @@ def notebook(found: Assessment) -> str:
     style = _text("notebook.css")
     pair = f'<div class="pair">{smooth_svg(found.smooth_curve)}{cumulative_svg(found.cumulative_curve)}</div>'
     notes = "".join(f"<p>Note: {escape(note)}</p>" for note in found.notes)
-    verdict = f"<p><strong>{escape(found.verdict)}</strong></p>"
+    verdict = f"<p><strong>{_unbroken(escape(found.verdict))}</strong></p>"
     return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(found)}{pair}{notes}</div>'
 
 
