@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -13,8 +14,9 @@ import pyarrow as pa
 import pytest
 
 import trueness
-from trueness import TruenessError, assess, group_tests, summarize
+from trueness import TruenessError, assess, compare, group_tests, summarize
 from trueness.demo import make_demo
+from trueness.report import render_comparison
 
 Y, P, TRUTH = make_demo()
 
@@ -177,3 +179,40 @@ def test_the_same_bytes_in_any_environment() -> None:
         run = [sys.executable, *options, "-c", code]
         seen.add(subprocess.run(run, env={**os.environ, **settings}, check=True, capture_output=True).stdout)
     assert len(seen) == 1
+
+
+def test_the_range_begins_at_the_smallest_score_and_decides_the_word() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.55, 0.74, 4000)
+    y = rng.random(4000) < p - 0.15
+    for data in ((y, p), (summarize(y, p),)):
+        assert assess(*data).verdict.startswith("Over-confident: predictions between 0.55 and 0.74 are 16 points too high")
+    assert assess(np.ones(300), np.full(300, 0.5)).verdict.startswith("Too low: predictions of 0.50 are 50 points too low")
+    assert "are 100 points too low" in assess(np.ones(300), np.zeros(300)).verdict
+    rare = rng.beta(2, 500, 100_000)
+    verdict = assess(rng.random(100_000) < 1.3 * rare, rare).verdict
+    assert re.search(r"predictions between 0\.0\d\d\d and 0\.0\d\d\d are 0\.\d+ points too low", verdict)
+
+
+def test_large_integers_stay_different_groups() -> None:
+    big = np.where(P < 0.5, 2**53, 2**53 + 1)
+    for by in (big, big.astype(object), pd.array(big, dtype="Int64"), pl.Series(big), pa.array(big), big.tolist()):
+        assert [each.group for each in assess(Y, P, by=by).groups] == [2**53, 2**53 + 1]
+
+
+def test_a_comparison_is_short_and_shows_in_a_notebook(tmp_path) -> None:
+    rng = np.random.default_rng(1)
+    names = [f"a_predictor_with_a_long_name_{k}" for k in range(8)]
+    found = compare(Y, {name: np.clip(P + rng.normal(0, 0.05, len(P)), 0, 1) for name in names})
+    lines = repr(found).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert len(lines) <= 60
+    assert all(f"name_{k}" in repr(found) for k in range(8))
+    hostile = compare(Y, {"<script>alert(1)</script>": P, "b": P / 2})
+    for text in (hostile._repr_html_(), render_comparison(hostile, title="<i>")):
+        assert "<script" not in text
+        assert "&lt;script&gt;" in text
+    hostile.report(tmp_path / "c.html")
+    page = (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert "default-src &#x27;none&#x27;" in page
+    assert page.count('stroke="#0072b2"') == 2  # the curve and its legend

@@ -521,3 +521,89 @@ def test_missing_forecasts_are_refused_unless_dropped(shared, call, result):
     assert code == 2
     assert f"column 'AMOS': {missing} of 731 values are missing" in err
     assert result("assess", solar, "-y", "rlz.C1", "-p", "AMOS", "--nan", "drop")["n"] == 731 - missing
+
+
+# Found by trying to break it
+
+
+def test_inputs_named_by_pattern_or_folder_are_not_overwritten(call, folder):
+    (folder / "days").mkdir()
+    for day in "12":
+        trueness.summarize(Y, F).save(f"days/{day}.tns")
+    (folder / "rows").mkdir()
+    write("rows/a.csv", {"y": Y, "p": F, "g": G})
+    (folder / "rows" / "groups.json").write_text('{"y": 1, "p": 0.5, "g": 1}')
+    before = {path: path.read_bytes() for path in folder.rglob("*.*") if path.is_file()}
+    for arguments in [
+        ("merge", "days/*.tns", "-o", "days/1.tns"),
+        ("merge", "days", "-o", "days/2.tns"),
+        ("report", "rows/*.csv", "-y", "y", "-p", "p", "-o", "rows/a.csv"),
+        ("summarize", "rows/groups.json", "-y", "y", "-p", "p", "--by", "g", "-o", "rows"),
+    ]:
+        code, _, err = call(*arguments)
+        assert code == 2
+        assert "one of the inputs" in err
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_outputs_that_are_no_files(call):
+    os.mkfifo("pipe")
+    code, _, err = call("summarize", *ROWS, "-o", "pipe")
+    assert code == 2
+    assert "pipe or a device" in err
+    assert call("summarize", *ROWS, "-o", "")[0] == 2
+    assert call("summarize", *ROWS, "--by", "g", "-o", "")[0] == 2
+
+
+def test_an_infinite_loss_in_json(call):
+    write("inf.csv", {"y": np.array([1, 0, 1, 1] * 50), "p": np.array([0, 0.5, 0.5, 1] * 50)})
+    code, out, _ = call("check", "inf.csv", "-y", "y", "-p", "p", "--max", "log_loss=1", "--json")
+    assert code == 1
+    assert json.loads(out)["checks"][0]["value"] is None
+
+
+def test_names_in_the_verdict_of_compare_are_cleaned(call):
+    write("\x1b[2Jred.csv", {"y": Y, "p": F})
+    write("b\nc.csv", {"y": Y, "p": TRUTH})
+    _, out, _ = call("compare", "\x1b[2Jred.csv", "b\nc.csv", "-y", "y", "-p", "p")
+    assert "\x1b" not in out
+    assert "b\\nc.csv" in out
+
+
+def test_a_bad_row_found_by_key_is_named_by_its_own_line(call):
+    order = np.random.default_rng(3).permutation(N)
+    bad = TRUTH[order].copy()
+    bad[28] = 1.7
+    write("b.csv", {"p": bad, "id": order, "y": Y[order]})
+    err = call("compare", "a.csv", "b.csv", "-y", "y", "-p", "p", "--key", "id")[2]
+    assert "row 28, line 30 of 'b.csv', value 1.7" in err
+
+
+def test_compare_keeps_notes_and_reasons_of_dropped_rows(result):
+    holes = np.where(np.arange(N) % 10, F.astype(str), "NA")
+    write("holes.csv", {"y": np.where(Y, "yes", "no"), "p": holes, "q": TRUTH})
+    found = result("compare", "holes.csv", "-y", "y", "-p", "p", "-p", "q", "--nan", "drop", "--pos-label", "yes")
+    assert any("'yes' counted as 1" in note for note in found["notes"])
+    assert "p: 300 rows not used: prediction missing or not finite" in found["notes"]
+    assert (found["rows_in"], found["n"]) == (3000, 2700)
+
+
+def test_rows_in_are_rows_used_and_rejected(result):
+    write("holes.csv", {"y": Y, "p": np.where(np.arange(N) % 10, F.astype(str), "NA"), "w": np.arange(N) % 3})
+    found = result("assess", "holes.csv", "-y", "y", "-p", "p", "-w", "w", "--nan", "drop")
+    assert found["rows_in"] == found["n"] + sum(found["rejected"].values()) == N
+
+
+def test_standard_input_is_named(result, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("a.csv").read_bytes())))
+    write("b.csv", {"y": Y, "p": TRUTH})
+    assert "standard input" in result("compare", "b.csv", "-", "-y", "y", "-p", "p")["values"]["smooth_ece"]
+
+
+def test_groups_from_files_are_those_of_arrays(result):
+    groups = {"int": np.arange(N) % 3, "bool": np.arange(N) % 2 == 0, "text": G}
+    pq.write_table(pa.table({"y": Y, "p": F, **groups}), "groups.parquet")
+    for name, by in groups.items():
+        found = result("assess", "groups.parquet", "-y", "y", "-p", "p", "--by", name)
+        expected = json.loads(json.dumps(trueness.assess(Y, F, by=by).to_dict()))
+        assert found["groups"] == expected["groups"]

@@ -9,7 +9,9 @@ from scipy.stats import binomtest
 
 import trueness
 from trueness import TruenessError, cumulative_curve, reliability_curve, summarize
+from trueness.curves.binned import binned_curve
 from trueness.curves.cumulative import thinned
+from trueness.curves.smooth import smooth_curve
 from trueness.curves.sweep import bin_sweep
 
 
@@ -199,3 +201,41 @@ def test_bad_options_are_named(options, says) -> None:
 def test_what_needs_rows_says_so(options) -> None:
     with pytest.raises(TruenessError, match="needs the rows"):
         reliability_curve(summarize([0, 1], [0.2, 0.7]), **options)
+
+
+def test_a_bin_of_one_row_has_no_interval() -> None:
+    for options in ({"sample_weight": [1, 2, 1.0]}, {}):
+        outcomes = [0, 1, 1] if options else [0.2, 0.9, 0.95]
+        found = binned_curve(outcomes, [0.05, 0.55, 0.95], bins=10, **options)
+        held = found.rows > 0
+        assert np.isnan(found.low[held]).all()
+        assert np.isnan(found.high[held]).all()
+        found.plot()
+
+
+def test_bands_of_a_rare_event_where_rows_are_few() -> None:
+    rng = np.random.default_rng(0)
+    f = rng.beta(1, 30, 20_000)
+    y = (rng.random(20_000) < 1.1 * f).astype(float)
+    found = smooth_curve(y, f)
+    t, sigma = found.score, found.bandwidth
+    weights = sum(np.exp(-0.5 * ((t[:, None] - sign * f) / sigma) ** 2) for sign in (1, -1)) / (sigma * np.sqrt(2 * np.pi))
+    near = weights.sum(axis=1)
+    seen = near / len(f) > 1e-3
+    weights, near, t = weights[seen], near[seen], t[seen]
+    mean = weights @ y / near
+    reach = 1.959964 * np.sqrt((weights**2 * (y - mean[:, None]) ** 2).sum(axis=1)) / near
+    np.testing.assert_allclose(found.confidence_low[seen], np.clip(mean - reach, 0, 1), atol=0.01)
+    np.testing.assert_allclose(found.confidence_high[seen], np.clip(mean + reach, 0, 1), atol=0.01)
+    drawn = (rng.random((999, len(f))) < f) @ weights.T / near
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    np.testing.assert_allclose(found.consistency_low[seen], low, atol=0.1)
+    np.testing.assert_allclose(found.consistency_high[seen], high, atol=0.1)
+
+
+def test_both_extremes_within_one_cell_stay_in_order() -> None:
+    rng = np.random.default_rng(0)
+    f = 0.5 + 1e-6 * rng.random(150_000)
+    found = cumulative_curve(rng.random(150_000) < 0.5, f)
+    assert np.all(np.diff(found.share) >= 0)
+    assert np.all(np.diff(found.score[1:]) >= 0)

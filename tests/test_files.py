@@ -503,3 +503,60 @@ def test_a_file_that_is_something_else(tmp_path):
     assert "a.parquet" in message(tmp_path / "a.parquet")
     summarize(Y, F).save(tmp_path / "a.tns")
     assert "summary" in message(tmp_path / "a.tns")
+
+
+# Found by trying to break it
+
+
+@pytest.mark.parametrize("folder", ["y=1", "p=0.9", "c1=0.5", "g=7"])
+def test_folders_named_like_partitions_replace_no_column(tmp_path, folder):
+    place = tmp_path / folder
+    place.mkdir()
+    for name in ("a.parquet", "a.csv", "a.ndjson"):
+        path = WRITERS[name](place / name, {"y": Y, "p": F, "g": G})
+        assert summarize_files(path, **COLUMNS) == summarize(Y, F)
+        assert set(summarize_files(path, **COLUMNS, by="g")) == {"de", "fr", "NA"}
+
+
+def test_large_integers_stay_different_groups(tmp_path):
+    big = np.where(F < 0.5, 2**53, 2**53 + 1)
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F, "g": big})
+    assert set(summarize_files(path, **COLUMNS, by="g")) == {2**53, 2**53 + 1}
+    with engine.open_files(path, engine.Roles(outcome="y", predictions=("p",), by=("g",))) as table:
+        groups = table.columns().groups
+    from trueness import group_tests
+
+    assert [each.group for each in group_tests(Y, F, by=groups)] == [2**53, 2**53 + 1]
+
+
+def test_text_zeros_and_ones_in_parquet_need_an_event(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y.astype(str), "p": F})
+    assert f"'1' ({int(Y.sum())} rows)" in message(path)
+    assert summarize_files(path, **COLUMNS, pos_label="1") == summarize(Y, F)
+
+
+def test_an_event_among_very_many_labels(tmp_path):
+    labels = np.array([f"c{k}" for k in range(30_000)])
+    path = write_parquet(tmp_path / "a.parquet", {"y": labels, "p": np.full(30_000, 0.5)})
+    for event in ("c5", "c12345", "c29999"):
+        found = summarize_files(path, **COLUMNS, pos_label=event)
+        assert found == summarize(labels == event, np.full(30_000, 0.5))
+    assert "0 of 30000 values equal 'd1'" in message(path, pos_label="d1")
+
+
+def test_types_of_groups(tmp_path):
+    import datetime
+
+    hours = [datetime.datetime(2026, 1, 1 + k % 2, tzinfo=datetime.UTC) for k in range(N)]
+    columns = {"y": Y, "p": F, "when": hours, "list": [[k % 2] for k in range(N)], "day": [hour.date() for hour in hours]}
+    path = write_parquet(tmp_path / "a.parquet", columns)
+    assert len(summarize_files(path, **COLUMNS, by="when")) == 2
+    assert set(summarize_files(path, **COLUMNS, by="day")) == {datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)}
+    assert "which names no groups" in message(path, by="list")
+
+
+def test_true_and_false_are_not_blamed_for_bad_predictions(tmp_path):
+    (tmp_path / "a.csv").write_text("y,p\nTrue,abc\nFalse,0.2\n")
+    text = message(tmp_path / "a.csv")
+    assert "column 'p'" in text
+    assert "column 'y'" not in text

@@ -169,6 +169,48 @@ def test_the_slider_draws_the_library_s_curve(tab, place) -> None:
     assert tab.locator("#confidence").get_attribute("visibility") in ((None, "visible") if place == 0 else ("hidden",))
 
 
+def open_page(browser: Any, page: str, tmp_path: Path) -> Any:
+    target = tmp_path / "other.html"
+    target.write_text(page, encoding="utf-8")
+    shown = browser.new_page()
+    shown.goto(target.as_uri())
+    return shown
+
+
+def test_a_curve_finer_than_what_is_embedded_survives_the_slider(browser, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    f = rng.beta(2, 500, 100_000)
+    found = assess(rng.random(100_000) < f, f, metrics=["ecce_r"])
+    assert found.smooth_curve.bandwidth < 0.002
+    shown = open_page(browser, render(found), tmp_path)
+    before = {name: shown.locator(name).get_attribute("d") for name in ("#smooth-line", "#density")}
+    shown.locator("#bandwidth").fill("40")
+    sigma = float(shown.locator("#bandwidth").get_attribute("data-sigma"))
+    curve, line = reliability_curve(found.data, bandwidth=sigma), drawn(shown)
+    seen = np.interp(line[:, 0], curve.score, curve.density) > 1e-3
+    np.testing.assert_allclose(line[seen, 1], np.interp(line[seen, 0], curve.score, curve.outcome), atol=2e-3)
+    for name in ("#confidence", "#consistency"):
+        assert shown.locator(name).get_attribute("visibility") == "hidden"
+    assert shown.locator("#density").get_attribute("d") != before["#density"]
+    shown.locator("#bandwidth-reset").click()
+    assert {name: shown.locator(name).get_attribute("d") for name in before} == before
+    shown.close()
+
+
+@pytest.mark.parametrize("shape", ["uniform", "ends"])
+def test_the_page_is_small_for_many_rows_and_groups(shape) -> None:
+    rng = np.random.default_rng(1)
+    n = 1_000_000
+    f = rng.random(n) if shape == "uniform" else rng.beta(0.3, 0.3, n)
+    y = rng.random(n) < f
+    assert len(render(assess(summarize(y, f)))) < 300_000
+    many = assess(y[:200_000], f[:200_000], by=np.arange(200_000) % 3000, metrics=["ecce_r"])
+    page = render(many)
+    assert len(page) < 400_000
+    assert "2800 groups with larger p-values are not listed" in page
+    assert json.loads(embedded(page))["results"]["groups_not_listed"] == 2800
+
+
 @pytest.mark.parametrize("bins", [5, 20, 100])
 def test_the_bin_control_draws_the_library_s_bins(tab, bins) -> None:
     tab.locator("#bin-count").select_option(str(bins))

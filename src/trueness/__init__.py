@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from trueness.curves.sweep import bin_sweep
     from trueness.engines.arrays import summarize
     from trueness.engines.files import summarize_files
+    from trueness.engines.frames import summarize_frame
+    from trueness.engines.sql import sql
     from trueness.inference import brownian
     from trueness.inference.groups import GroupTests, group_tests
     from trueness.inference.intervals import Interval, confidence_interval
@@ -71,8 +73,10 @@ __all__ = [
     "smooth_ece",
     "smooth_ece_area",
     "soft_mean_ece",
+    "sql",
     "summarize",
     "summarize_files",
+    "summarize_frame",
     "top_k",
     "top_label",
     "weak_calibration_error",
@@ -87,6 +91,8 @@ _HOMES = {
     "curves.sweep": ("bin_sweep",),
     "engines.arrays": ("summarize",),
     "engines.files": ("summarize_files",),
+    "engines.frames": ("summarize_frame",),
+    "engines.sql": ("sql",),
     "inference": ("brownian",),
     "inference.groups": ("GroupTests", "group_tests"),
     "inference.intervals": ("Interval", "confidence_interval"),

@@ -58,6 +58,7 @@ def _groups(groups: Any) -> str:
 
 
 def clean(text: str, most: int = 40) -> str:
-    """A name from data on one line: control characters as escapes, cut where it is long."""
+    """A name from data on one line: control characters as escapes, the middle left out where it is long."""
     text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-    return text if len(text) <= most else text[: most - 1] + "…"
+    tail = (most - 1) // 2
+    return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"

@@ -12,13 +12,14 @@ from trueness._page import page
 from trueness._plain import plain
 from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth import SmoothCurve, smooth_curve
+from trueness.engines.frames import column_of
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
 from trueness.inference.groups import GroupTests, group_tests
 from trueness.inference.intervals import Interval, check_level
 from trueness.inference.null import Progress, check_seed
 from trueness.inference.tests import CalibrationTest
-from trueness.inputs import missing_column, read_rows
+from trueness.inputs import read_rows
 from trueness.metrics._data import NAMES as ARGUMENTS
 from trueness.metrics._data import RowData
 from trueness.metrics.cumulative import CumulativeError, ecce
@@ -70,6 +71,8 @@ class Assessment:
     n: int
     seed: int
     notes: tuple[str, ...]
+    rows_in: int
+    rejected: Mapping[str, int]
     groups: GroupTests | None = None
     data: RowData | Summary = field(repr=False)
 
@@ -111,9 +114,13 @@ class Assessment:
             high = self[HEADLINE].interval.high
             rest = "" if math.isnan(high) else f"; a SmoothECE up to {number(high)} is not excluded"
             return f"No miscalibration beyond noise was found, which does not show that there is none{rest}"
-        points = f"{100 * abs(worst.mean_gap):.2g} points too {'high' if worst.mean_gap < 0 else 'low'}"
-        low = max(worst.low, 0.0)
-        return f"{_way(worst.low, worst.high, worst.mean_gap)}: predictions between {low:.2f} and {worst.high:.2f} are {points}"
+        gap = 100 * abs(worst.mean_gap)
+        points = f"{gap:.0f}" if gap >= 99.5 else f"{gap:.2g}"
+        low, high = _lowest(self.data, worst.low, worst.high), worst.high
+        digits = 2 if high - low >= 0.1 or high == low == round(low, 2) else 4
+        where = f"between {low:.{digits}f} and {high:.{digits}f}" if high > low else f"of {low:.{digits}f}"
+        way = f"points too {'high' if worst.mean_gap < 0 else 'low'}"
+        return f"{_way(low, high, worst.mean_gap)}: predictions {where} are {points} {way}"
 
     def __repr__(self) -> str:
         return page(self)
@@ -127,6 +134,8 @@ class Assessment:
             "verdict": self.verdict,
             "significant": self.significant,
             "n": self.n,
+            "rows_in": self.rows_in,
+            "rejected": dict(self.rejected),
             "level": self.level,
             "seed": self.seed,
             "metrics": [line.to_dict() for line in self.metrics],
@@ -159,9 +168,19 @@ class Assessment:
         forward("report", "write_report")(self, path, title=title)
 
 
+def _lowest(data: RowData | Summary, low: float, high: float) -> float:
+    """The smallest score in (low, high]: a range that begins before all scores has 0 for its low end, where none may be."""
+    if isinstance(data, Summary):
+        edges = data.ruler.edges[data.cells]
+        return float(edges[edges >= low].min(initial=high))
+    scores = data.arrays.f
+    inside = (scores > low) if low > 0 else (scores >= low)
+    return float(scores[inside].min(initial=high))
+
+
 def _way(low: float, high: float, gap: float) -> str:
     """Too extreme, not extreme enough, or simply too high or too low where the range lies on both sides of one half."""
-    middle = (max(low, 0.0) + high) / 2
+    middle = (low + high) / 2
     if high - low > 0.75 or abs(middle - 0.5) < 0.05:
         return "Too high" if gap < 0 else "Too low"
     return "Over-confident" if (middle > 0.5) == (gap < 0) else "Under-confident"
@@ -236,6 +255,8 @@ def assess(
         level=level,
         n=summary.n,
         seed=seed,
+        rows_in=summary.rows_in,
+        rejected=summary.rejected,
         notes=(*summary.notes, *_further_notes(summary)),
         groups=tests,
         data=data,
@@ -303,14 +324,3 @@ def _columns(frame: Any, y_prob: Any, sample_weight: Any, by: Any, names: dict[s
     wanted = (names["outcome"], names["prediction"], names["weight"], by if isinstance(by, str) else None)
     columns = [None if name is None else column_of(frame, name) for name in wanted]
     return columns[0], columns[1], columns[2], by if columns[3] is None else columns[3]
-
-
-def column_of(frame: Any, name: str) -> Any:
-    """One column of a pandas, polars or Arrow frame, or of a mapping of arrays."""
-    known = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    known = list(frame) if known is None and isinstance(frame, Mapping) else known
-    if known is None:
-        raise InputError(f"a {type(frame).__name__} has no columns. Pass a data frame, or arrays without outcome=.")
-    if name not in list(known):
-        raise InputError(missing_column(name, list(known)))
-    return frame[name]

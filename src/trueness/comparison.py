@@ -1,7 +1,8 @@
 """Several predictors on the same rows: which is off by less, as far as the rows can tell."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from trueness._forward import forward
 from trueness._page import clean, table
 from trueness._plain import plain
-from trueness.assessment import number
+from trueness.assessment import WIDTH, number
 from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
 from trueness.inference.evidence import DEFAULT
@@ -19,6 +20,9 @@ from trueness.inputs import read_rows
 from trueness.metrics._data import RowData
 from trueness.metrics.registry import METRICS
 from trueness.summary import Summary
+
+_PAIRS = 28  # differences that are printed
+_SENTENCES = 3  # pairs of which each has its sentence
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,37 +36,64 @@ class Comparison:
     n: int
     seed: int
     notes: tuple[str, ...]
+    rows_in: int
     predictions: Mapping[str, RowData] = field(repr=False)
 
     @property
     def verdict(self) -> str:
         """Which pairs can be told apart, by the first metric."""
         first = [each for each in self.differences if each.metric == self.differences[0].metric]
-        return " ".join(f"{_sentence(each)}." for each in first)
+        if len(first) <= _SENTENCES:
+            return " ".join(f"{_sentence(each)}." for each in first)
+        apart = [each for each in first if each.distinguishable]
+        same = f"{len(first) - len(apart)} of {len(first)} pairs are not distinguishable by {METRICS[first[0].metric].label}."
+        return " ".join([*(f"{_sentence(each)}." for each in apart), same])
 
     def __repr__(self) -> str:
-        shown = [clean(name, 24) for name in self.names]
+        verdict = textwrap.fill(_cut(self.verdict, 600), width=WIDTH)
+        head, rows = self.value_table()
+        if len(table(head, rows).partition("\n")[0]) > WIDTH:  # many predictors: one a line
+            head = ("predictor", *self.values)
+            rows = [[clean(name, 14), *(number(values[name]) for values in self.values.values())] for name in self.names]
+        pair_head, pairs = self.difference_table()
+        shown = pairs[:_PAIRS]
+        more = f"\n… and {len(pairs) - len(shown)} more differences" if len(pairs) > len(shown) else ""
+        notes = "".join("\n" + textwrap.fill(f"Note: {note}", width=WIDTH, subsequent_indent="  ") for note in self.notes)
+        return f"{verdict}\n\n{table(head, rows)}\n\n{table(pair_head, shown)}{more}\n\nn = {self.n}.{notes}"
+
+    def value_table(self) -> tuple[Sequence[str], list[list[str]]]:
+        """Each metric of each predictor, as text: the head and the rows."""
         rows = [
             [METRICS[metric].label, *(number(values[name]) for name in self.names)] for metric, values in self.values.items()
         ]
-        pairs = [
-            (
-                clean(f"{each.a} − {each.b}", 36),
+        return ("metric", *(clean(name, 24) for name in self.names)), rows
+
+    def difference_table(self) -> tuple[Sequence[str], list[list[str]]]:
+        """The difference of every pair, as text: the head and the rows."""
+        rows = [
+            [
+                f"{clean(each.a, 16)} − {clean(each.b, 16)}",
                 METRICS[each.metric].label,
                 _span(each),
                 "yes" if each.distinguishable else "no",
-            )
+            ]
             for each in self.differences
         ]
-        head = ("difference", "metric", f"{100 * self.level:.4g} % interval", "distinguishable")
-        notes = "".join(f"\nNote: {note}" for note in self.notes)
-        return f"{self.verdict}\n\n{table(('metric', *shown), rows)}\n\n{table(head, pairs)}\n\nn = {self.n}.{notes}"
+        return ("difference", "metric", f"{100 * self.level:.4g} % interval", "distinguishable"), rows
+
+    def _repr_html_(self) -> str:
+        return forward("report", "notebook_comparison")(self)  # type: ignore[no-any-return]
+
+    def report(self, path: Any, *, title: str = "Comparison") -> None:
+        """Write one self-contained HTML page; the file appears whole or not at all."""
+        forward("report", "write_comparison")(self, path, title=title)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that was found, safe for JSON."""
         return {
             "verdict": self.verdict,
             "n": self.n,
+            "rows_in": self.rows_in,
             "level": self.level,
             "seed": self.seed,
             "values": {metric: {name: plain(value) for name, value in row.items()} for metric, row in self.values.items()},
@@ -75,15 +106,20 @@ class Comparison:
         return forward("plots", "draw_compare")(self.predictions, figure=figure)
 
 
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def _span(each: Difference) -> str:
     return "–" if np.isnan(each.low) else f"{each.low:+.4f} to {each.high:+.4f}"
 
 
 def _sentence(each: Difference) -> str:
     label = METRICS[each.metric].label
+    a, b = clean(each.a), clean(each.b)
     if not each.distinguishable:
-        return f"{each.a} and {each.b} are not distinguishable by {label}"
-    better, worse = (each.a, each.b) if each.high < 0 else (each.b, each.a)
+        return f"{a} and {b} are not distinguishable by {label}"
+    better, worse = (a, b) if each.high < 0 else (b, a)
     return f"{better} is off by less than {worse} ({label})"
 
 
@@ -163,6 +199,7 @@ def compare_rows(
         n=len(first.arrays.f),
         seed=seed,
         notes=tuple(dict.fromkeys([*left_out, *(note for each in rows.values() for note in each.summary().notes)])),
+        rows_in=len(next(iter(predictions.values())).rows),
         predictions=rows,
     )
 
@@ -191,8 +228,16 @@ def _common(rows: dict[str, RowData]) -> tuple[dict[str, RowData], list[str]]:
     for name, each in rows.items():
         a = each.arrays
         at = common if a.kept is None else common[a.kept]
-        kept[name] = RowData(read_rows(a.y[at], a.f[at], None if a.w is None else a.w[at]))
-    return kept, [f"{length - int(common.sum())} of {length} rows left out: the outcome or some prediction is missing"]
+        read = read_rows(a.y[at], a.f[at], None if a.w is None else a.w[at])
+        kept[name] = RowData(replace(read, notes=each.rows.notes))
+    notes = [f"{length - int(common.sum())} of {length} rows left out: the outcome or some prediction is missing"]
+    for name, each in rows.items():
+        notes += [f"{clean(name)}: {count} {'row' if count == 1 else 'rows'} not used: {why}" for why, count in _rejected(each)]
+    return kept, notes
+
+
+def _rejected(data: RowData) -> list[tuple[str, int]]:
+    return list(data.arrays.rejected.items())
 
 
 def _same(masks: list[Any]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._forward import forward
 from trueness._moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
 from trueness.errors import SummaryError
 from trueness.ruler import Floats, Ints, Ruler, ruler
@@ -144,6 +145,14 @@ class Summary:
         from trueness._write import write_atomically
 
         write_atomically(path, encode(self))
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, nan: str = "raise") -> Any:
+        """What the query of `trueness.sql` has returned, as a summary, or as {group: Summary} where it has groups.
+
+        `nan` says whether rows with a missing value are refused or left out and counted, as for `summarize`.
+        """
+        return forward("engines.frames", "from_frame")(frame, nan=nan)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Summary":

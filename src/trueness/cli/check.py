@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 import click
 
 from trueness._page import clean
+from trueness._plain import plain
 from trueness.assessment import Assessment
 from trueness.inference.tests import show_pvalue
 from trueness.metrics.registry import METRICS, Metric
@@ -28,7 +29,7 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary."""
-        return asdict(self)
+        return {name: plain(value) for name, value in asdict(self).items()}
 
 
 def parse_limits(limits: Sequence[str], *, upper: bool) -> list[tuple[Metric, float]]:

@@ -1,5 +1,6 @@
 """The commands."""
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -190,11 +191,13 @@ def summarize(data: Data, bins: tuple[int, ...], out: str) -> None:
     roles = roles_of(data)
     if not data.by:
         checked_output(out, data.paths)
+    elif not out or (os.path.lexists(out) and not os.path.isdir(out)):
+        raise click.UsageError(f"{out!r} is not a folder; with --by summaries go to a folder.")
     columns = {"outcome": roles.outcome, "prediction": roles.predictions[0], "weight": roles.weight, "by": data.by or None}
     with progress() as bars:
         found = summarize_files(data.paths, **columns, bins=bins, **data.settings(), progress=bars.reading)
     if data.by:
-        save_groups(found, out, data.by)
+        save_groups(found, out, data.by, data.paths)
         click.echo(f"{out}: {len(found)} groups, {sum(summary.n for summary in found.values())} rows")
     else:
         found.save(out)

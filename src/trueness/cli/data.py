@@ -187,6 +187,7 @@ def _one_column_of_each(data: Data, files: list[str], key: str | None, progress:
         if first is None:
             first = table, columns
         else:
+            _ = RowData(table.checked(columns, data.prediction[0])).arrays  # judged in the file's own order, for the line
             columns = _paired(first[1], columns, (files[0], file), data.outcome or "", key)
         found[name] = RowData(table.checked(columns, data.prediction[0]))
     return _judged(found)
@@ -203,7 +204,9 @@ def _short_names(files: list[str]) -> list[str]:
     """File names, with folders only where they are needed to tell the files apart."""
     import os
 
-    names = [os.path.basename(file) for file in files]
+    from trueness.engines._sources import Copied
+
+    names = [file.name if isinstance(file, Copied) else os.path.basename(file) for file in files]
     return names if len(set(names)) == len(names) else files
 
 

@@ -7,17 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
 from trueness._plain import plain
 from trueness._write import write_atomically
+from trueness.cli.output import checked_output
 
 
-def save_groups(found: Mapping[Any, Any], folder: str, by: Sequence[str]) -> None:
+def save_groups(found: Mapping[Any, Any], folder: str, by: Sequence[str], inputs: tuple[str, ...]) -> None:
     """One file for each group, and an index; other files of the folder stay."""
-    if os.path.exists(folder) and not os.path.isdir(folder):
-        raise click.UsageError(f"{folder!r} is a file; with --by summaries go to a folder.")
     os.makedirs(folder, exist_ok=True)
+    for name in ("groups.json", *map(file_name, found)):
+        checked_output(os.path.join(folder, name), inputs)
     index = []
     for group, summary in found.items():
         name = file_name(group)

@@ -19,14 +19,20 @@ def echo_json(value: Any) -> None:
 
 def checked_output(path: str, inputs: tuple[str, ...] = ()) -> str:
     """A file name that may be written: no folder, none of the inputs, in a folder that is there and writable."""
+    from trueness.engines._sources import listed
+
     folder = os.path.dirname(path) or "."
+    if not path:
+        raise click.UsageError("the name of the output is empty; give the name of a file.")
     if os.path.isdir(path):
         raise click.UsageError(f"{path!r} is a directory; give the name of a file.")
     if not os.path.isdir(folder):
         raise click.UsageError(f"{folder!r} is not a directory; make it first, or give another name.")
     if not os.access(folder, os.W_OK):
         raise PermissionError(13, "the folder is not writable", folder)
-    for given in inputs:
+    if os.path.lexists(path) and not os.path.islink(path) and not os.path.isfile(path):
+        raise click.UsageError(f"{path!r} is a pipe or a device, and would be replaced by a file; give another name.")
+    for given in listed(inputs) if inputs else ():
         if os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):
             raise click.UsageError(f"{path!r} is one of the inputs and would be overwritten; give another name.")
     return path

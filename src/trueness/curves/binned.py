@@ -26,7 +26,7 @@ class BinnedCurve(Curve):
     weight: Floats
     prediction: Floats  # NaN where a bin is empty
     outcome: Floats
-    low: Floats  # Clopper–Pearson for hard labels without weights, else normal
+    low: Floats  # Clopper–Pearson for hard labels without weights, else normal, and NaN for bins of one row
     high: Floats
     bins: int
     strategy: str
@@ -93,6 +93,7 @@ def binned_curve(
     outcome = prediction + gap
     if points.soft or points.weighted:
         low, high = _normal(outcome, gap, weight, squares, np.bincount(at, points.w2, minlength=bins).astype(np.float64), alpha)
+        low, high = (np.where(rows > 1, end, np.nan) for end in (low, high))  # one row says nothing of its own spread
     else:
         low, high = _exact(rows, np.rint(np.where(held, outcome, 0.0) * rows), alpha)
     return BinnedCurve(

@@ -84,11 +84,11 @@ def _cells(data: Any) -> Points:
 
 def _with_extremes(data: RowData, share: Floats, score: Floats, difference: Floats) -> tuple[Floats, Floats, Floats]:
     """The exact extremes of many rows lie inside cells: put in where they are."""
-    found = [point for point in from_rows(data) if point.weight > 0]
+    found = sorted((point for point in from_rows(data) if point.weight > 0), key=lambda point: point.weight)
     at = np.searchsorted(share, [point.weight for point in found])
     return (
         np.insert(share, at, [point.weight for point in found]),
-        np.insert(score, at, [point.score for point in found]),
+        np.maximum.accumulate(np.insert(score, at, [point.score for point in found])),  # a cell's own score is its mean
         np.insert(difference, at, [point.value for point in found]),
     )
 

@@ -97,7 +97,7 @@ def smooth_curve(
     density = ones + zeros
     held = density > _NOTHING
     outcome = np.divide(ones, density, out=np.full(len(t), np.nan), where=held)
-    points = grouped(data)
+    points = grouped(data, sigma)
     weights = kernel(t, points.score, sigma)
     near = weights @ points.weight
     held &= near > 0
@@ -131,27 +131,29 @@ def cosine_sums(data: RowData | Summary, sigma: float) -> tuple[Floats, Floats]:
     return ones[: last + 1], zeros[: last + 1]
 
 
-def _confidence(points: Points, weights: Floats, near: Floats, outcome: Floats, alpha: float) -> tuple[Floats, Floats]:
+def _confidence(points: Points, weights: Any, near: Floats, outcome: Floats, alpha: float) -> tuple[Floats, Floats]:
     """ŷ ± z·√(Σw²K̃²(y − ŷ)²)/ΣwK̃."""
     from scipy.special import ndtri
 
-    squared = weights**2
-    gap = outcome[:, None] - points.score
+    squared = weights * weights
+    f, u = points.score, points.unit
     # (y − ŷ)² = (y − f)² − 2(y − f)(ŷ − f) + (ŷ − f)², each with w²
-    variance = squared @ points.squares + (squared * (gap * (gap * points.weight - 2 * points.e) * points.unit)).sum(axis=1)
+    constant = squared @ (points.squares + u * (2 * points.e * f + points.weight * f * f))
+    linear = squared @ (u * (points.e + points.weight * f))
+    variance = constant + outcome * (outcome * (squared @ (u * points.weight)) - 2 * linear)
     error = -float(ndtri(alpha / 2)) * np.sqrt(np.maximum(variance, 0.0))
     reach = np.divide(error, near, out=np.zeros_like(near), where=near > 0)
     return outcome - reach, outcome + reach
 
 
-def _consistency(points: Points, weights: Floats, near: Floats, alpha: float, seed: int) -> tuple[Floats, Floats]:
+def _consistency(points: Points, weights: Any, near: Floats, alpha: float, seed: int) -> tuple[Floats, Floats]:
     """Pointwise quantiles of the curve over outcomes drawn as predicted."""
     if points.soft:
         nothing = np.full(len(near), np.nan)
         return nothing, nothing
     rng = np.random.default_rng(seed)
     expected = weights @ (points.weight * points.score)
-    drawn = [points.sampler.null(rng, min(100, DRAWS - start)) @ weights.T for start in range(0, DRAWS, 100)]
+    drawn = [(weights @ points.sampler.null(rng, min(100, DRAWS - start)).T).T for start in range(0, DRAWS, 100)]
     low, high = np.quantile(np.concatenate(drawn), [alpha / 2, 1 - alpha / 2], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return (expected + low) / near, (expected + high) / near

@@ -66,38 +66,57 @@ class Outcomes:
 
     def _check(self) -> None:
         """The event occurs, or outcomes are true and false; else say which values there are."""
-        observed = self.observed()
+        if self._event is None and not self.understood:
+            self._raise_labels()
         if self._event is None:
-            if not {label.lower() for label in observed.counts} <= {"true", "false"}:
-                first = next(table for table in self._tables if self.observed([table]).total)
-                raise_text(self._connection, first, self, [self.name])
             return
-        (event,) = self.values
-        found = any(is_number_text(label) and float(label) == event for label in observed.counts) if self._by_number else None
-        if not (event in observed.counts if found is None else found) and len(observed.counts) > 1:
+        events = 0
+        for table in self._tables:
+            query = f"SELECT count(*) FROM (SELECT {self.number(table, ())} AS y FROM {table.source()}) WHERE y = 1.0"
+            events += fetched(self._connection, table, query, self.values)[0][0]
+        observed = self.observed()
+        if not events and len(observed.counts) > 1:
             raise InputError(
                 f"column {self.name!r}: 0 of {observed.total} values equal {self._event!r}. {observed} "
                 "Pass the one that means the event as pos_label=."
             )
 
+    def _raise_labels(self) -> NoReturn:
+        observed = self.observed()
+        table = next(table for table in self._tables if self.observed([table]).total)
+        inner = f"SELECT t, row_number() OVER () - 1 AS i FROM ({self._text(table)})"
+        query = f"SELECT i, t FROM ({inner}) WHERE t IS NOT NULL ORDER BY i LIMIT 1"
+        ((row, value),) = fetched(self._connection, table, query)
+        total = observed.total
+        raise InputError(text_problem(f"column {self.name!r}", total, total, table.place(row), value, observed))
+
+    @cached_property
+    def understood(self) -> bool:
+        """Whether labels are true and false."""
+        return {label.lower() for label in self.observed().counts} <= {"true", "false"}
+
     def observed(self, tables: list[Table] | None = None) -> Observed:
-        """How often each label occurs."""
+        """How often each label occurs, the most frequent ones."""
         observed = Observed()
         for table in self._tables if tables is None else tables:
-            query = f"SELECT t, count(*) FROM ({self._text(table)}) WHERE t IS NOT NULL GROUP BY t LIMIT 10000"
-            for label, count in sorted(fetched(self._connection, table, query)):
-                observed.counts[label] += count
-                observed.total += count
+            ((count,),) = fetched(self._connection, table, f"SELECT count(t) FROM ({self._text(table)})")
+            observed.total += count
+            query = (
+                f"SELECT t, count(*) FROM ({self._text(table)}) WHERE t IS NOT NULL GROUP BY t ORDER BY 2 DESC, 1 LIMIT 10000"
+            )
+            for label, rows in fetched(self._connection, table, query):
+                observed.counts[label] += rows
         return observed
 
     def _text(self, table: Table) -> str:
         return f"SELECT {table.text(self.name)} AS t FROM {table.source()}"
 
 
-def fetched(connection: Any, table: Table, query: str) -> list[Any]:
+def fetched(connection: Any, table: Table, query: str, values: Sequence[Any] = ()) -> list[Any]:
     """All rows of a query; where DuckDB fails, the file is named."""
     try:
-        return connection.sql(query).fetchall()  # type: ignore[no-any-return]
+        found = connection.sql(query, params=list(values)) if values else connection.sql(query)
+        return found.fetchall()  # type: ignore[no-any-return]
     except Exception as error:
         raise unreadable(table.path, error) from error
 
@@ -107,6 +126,8 @@ def raise_text(connection: Any, table: Table, outcomes: Outcomes, names: Sequenc
     found = []
     bad = "t IS NOT NULL AND TRY(t::DOUBLE) IS NULL"
     for name in dict.fromkeys(names):
+        if name == outcomes.name and outcomes.labels:
+            continue
         text = f"SELECT {table.text(name)} AS t, row_number() OVER () - 1 AS i FROM {table.source()}"
         ((total, count),) = fetched(connection, table, f"SELECT count(*), count(*) FILTER (WHERE {bad}) FROM ({text})")
         if count:

@@ -33,20 +33,27 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 class Copied(str):
     """The path of a copy, which messages call by the name of what was copied."""
 
+    __slots__ = ("name",)
     name: str
 
     def __repr__(self) -> str:
         return self.name
 
 
-@contextmanager
-def opened(paths: Paths) -> Iterator[list[str]]:
-    """The files that `paths` mean; what can be read only once, a pipe or standard input, is first copied to a file."""
+def listed(paths: Paths) -> list[str]:
+    """The files that `paths` mean, each once."""
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise InputError("no files were given. Pass a path, a pattern such as 'preds/*.parquet', or a list of them.")
     names = [name for each in given for name in _meant(os.fspath(each))]
     _require_distinct(names)
+    return names
+
+
+@contextmanager
+def opened(paths: Paths) -> Iterator[list[str]]:
+    """The files that `paths` mean; what can be read only once, a pipe or standard input, is first copied to a file."""
+    names = listed(paths)
     if not any(map(_is_pipe, names)):
         yield names
         return

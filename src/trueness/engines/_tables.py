@@ -17,6 +17,7 @@ from trueness.inputs import missing_column
 
 # What stands for a missing number in a text file. In a column of groups only nothing at all does: NA may be a country.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "-nan", "-NaN", "null", "NULL", "Null", "None")
+_AS_IT_IS = "hive_partitioning=false"  # else a folder called y=1 would replace the column y
 _NUMBER = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|FLOAT|DOUBLE|DECIMAL)\b")
 
 
@@ -63,7 +64,7 @@ class Table:
 
     def source(self, numbers: Sequence[str] = ()) -> str:
         """What stands behind FROM; with `numbers`, a text file may read these columns as numbers and no other column."""
-        return f"read_parquet({location(self.path)}, can_have_nan=true)"
+        return f"read_parquet({location(self.path)}, can_have_nan=true, {_AS_IT_IS})"
 
     def number(self, name: str, numbers: Sequence[str] = ()) -> str:
         """A column of `source(numbers)` as a number, NULL where missing."""
@@ -75,7 +76,7 @@ class Table:
 
     def group(self, name: str) -> str:
         """A column of groups, NULL where missing."""
-        return self.column(name)
+        return f"{self.column(name)}::VARCHAR" if "WITH TIME ZONE" in self.types[name] else self.column(name)
 
     def check_rows(self, rows: int) -> None:
         """Raise where another number of rows was read than the file has, as far as that can be known."""
@@ -118,7 +119,7 @@ class DelimitedTable(TextTable):
         return (
             f"read_csv({location(self.path)}, columns={{{listed}}}, auto_detect=false, header=true, "
             f"delim={literal(self.delimiter)}, quote='\"', escape='\"', nullstr=[{', '.join(map(literal, missing))}], "
-            f"strict_mode=true, {_compression(self.path)})"
+            f"strict_mode=true, {_compression(self.path)}, {_AS_IT_IS})"
         )
 
     def number(self, name: str, numbers: Sequence[str] = ()) -> str:
@@ -138,7 +139,7 @@ class JsonTable(TextTable):
 
     def source(self, numbers: Sequence[str] = ()) -> str:
         listed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in self.names)
-        return f"read_json({location(self.path)}, columns={{{listed}}}, {_compression(self.path)})"
+        return f"read_json({location(self.path)}, columns={{{listed}}}, {_compression(self.path)}, {_AS_IT_IS})"
 
 
 def describe(connection: Any, path: str, kind: str, roles: Roles, delimiter: str | None) -> Table:
@@ -170,7 +171,7 @@ def _delimited(path: str, roles: Roles, delimiter: str | None) -> Table:
 def _json(connection: Any, path: str, roles: Roles) -> Table:
     known: list[str] = []
     for sample in (" LIMIT 1000", ""):  # a name that first occurs late is looked for in the whole file
-        rows = f"SELECT json FROM read_json_objects({location(path)}, {_compression(path)}, format='auto'){sample}"
+        rows = f"SELECT json FROM read_json_objects({location(path)}, {_compression(path)}, format='auto', {_AS_IT_IS}){sample}"
         found = connection.sql(f"SELECT json_keys(json), json_type(json) FROM ({rows})").fetchall()
         if any(kind != "OBJECT" for _, kind in found):
             raise InputError(f"{path!r}: holds something else than objects with names and values. Write one object a row.")
@@ -184,7 +185,7 @@ def _json(connection: Any, path: str, roles: Roles) -> Table:
 
 
 def _parquet(connection: Any, path: str, roles: Roles) -> Table:
-    shown = connection.sql(f"DESCRIBE SELECT * FROM read_parquet({location(path)})").fetchall()
+    shown = connection.sql(f"DESCRIBE SELECT * FROM read_parquet({location(path)}, {_AS_IT_IS})").fetchall()
     known = _parquet_names(connection, path, [row[0] for row in shown])
     _require(path, known, roles)
     at = {name: known.index(name) for name in roles.wanted}
@@ -200,6 +201,11 @@ def _parquet(connection: Any, path: str, roles: Roles) -> Table:
         if kind not in ("number", "float32", "truth value") and not (kind == "text" and name == roles.outcome):
             raise InputError(
                 f"column {name!r}: is of type {shown[at[name]][1]} in {path!r}, not a number. Convert it to numbers first."
+            )
+    for name in roles.by:
+        if re.search(r"\[|STRUCT|MAP|UNION", table.types[name]):
+            raise InputError(
+                f"column {name!r}: is of type {table.types[name]} in {path!r}, which names no groups. Choose another."
             )
     return table
 
@@ -274,8 +280,3 @@ def unreadable(path: str, error: Exception) -> Exception:
     if "GZIP" in str(error):
         return InputError(damaged_gzip(path, error))
     return InputError(f"{path!r}: {_reason(error)}. Mend the file or make it again; nothing was counted.")
-
-
-def columns_text(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of columns as messages write them."""
-    return tuple(f"column {name!r}" for name in names)

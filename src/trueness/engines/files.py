@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from trueness.engines._arrow import numeric_batches
 from trueness.engines._outcomes import Outcomes, raise_text
 from trueness.engines._sources import Paths, damaged_gzip, is_gzip, one_kind, opened
-from trueness.engines._tables import Roles, Table, columns_text, describe, is_conversion, unreadable
+from trueness.engines._tables import Roles, Table, describe, is_conversion, unreadable
 from trueness.engines.arrays import reduce_some
 from trueness.errors import InputError
-from trueness.inputs import Column, Rows, raise_bad_rows, raise_none_left, read_rows
+from trueness.inputs import Column, Rows, columns_text, raise_bad_rows, raise_none_left, read_rows
 from trueness.ruler import Ruler, ruler
 from trueness.summary import Summary, empty_summary
 
@@ -160,7 +160,7 @@ class FileTable:
             values, starts = np.unique(codes[order], return_index=True)
             for code, at in zip(values.tolist(), np.split(order, starts[1:]), strict=True):
                 group = self._group_of(code)
-                found[group] = found.get(group, empty_summary(on)) + self._reduced(_taken(rows, at), on)
+                found[group] = found.get(group, empty_summary(on)) + self._reduced(rows.taken(at), on)
         if not any(summary.n for summary in found.values()):
             raise_none_left(self._on_disk(), dict(sum(found.values(), start=empty_summary(on)).rejected))
         return found
@@ -371,16 +371,6 @@ def _preceded(first: Array, rest: Iterator[Array]) -> Iterator[Array]:
     if len(first):
         yield first
     yield from rest
-
-
-def _taken(rows: Rows, at: Array) -> Rows:
-    """Some of the rows."""
-
-    def taken(column: Column) -> Column:
-        values = column.chunk(0, column.length)[at]
-        return replace(column, length=len(at), fetch=lambda start, stop: values[start:stop])
-
-    return replace(rows, y=taken(rows.y), f=taken(rows.f), w=None if rows.w is None else taken(rows.w))
 
 
 @contextmanager

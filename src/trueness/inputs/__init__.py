@@ -1,8 +1,9 @@
 """Array-likes → checked columns of rows; the only room that validates rows."""
 
 from trueness.inputs.checks import DROPPABLE, REASONS
-from trueness.inputs.columns import CHUNK, Column, missing_column
+from trueness.inputs.columns import CHUNK, Column, columns_text, missing_column, roots
 from trueness.inputs.containers import group_values
+from trueness.inputs.frames import unwrapped
 from trueness.inputs.labels import Observed, is_number_text, text_problem
 from trueness.inputs.rows import (
     ZERO_WEIGHT,
@@ -27,12 +28,15 @@ __all__ = [
     "Rows",
     "chunk_stream",
     "classify",
+    "columns_text",
     "group_values",
     "is_number_text",
     "missing_column",
     "raise_bad_rows",
     "raise_none_left",
     "read_rows",
+    "roots",
     "text_problem",
+    "unwrapped",
     "weight_exponent",
 ]

@@ -17,6 +17,7 @@ __all__ = [
     "ELSEWHERE",
     "Column",
     "array_column",
+    "columns_text",
     "masked_column",
     "missing_column",
     "object_column",
@@ -66,6 +67,11 @@ class Column:
             place = self.place(row)
             where = place if place.startswith(f"{where} ") else f"{where}, {place}"
         return f"(first: {where}, value {show(self.at(row))})"
+
+
+def columns_text(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of columns as messages write them."""
+    return tuple(f"column {show(name)}" for name in names)
 
 
 def missing_column(name: str, known: Sequence[Any], where: str = "") -> str:

@@ -44,13 +44,18 @@ def as_column(x: Any, name: str) -> Column:
 
 
 def group_values(x: Any, name: str) -> list[Any]:
-    """The groups that rows belong to, one a row, None where missing."""
-    dates = getattr(x, "dtype", None)
-    if dates is not None and getattr(dates, "kind", "") in ("M", "m"):
-        values = np.asarray(x)
-        return [None if missing else value for value, missing in zip(values.astype(object), np.isnat(values), strict=True)]
-    column = as_column(x, name)
-    return _any_labels(column, 0, column.length)
+    """The groups that rows belong to, one a row, as Python's own values; None where missing."""
+    x = unwrapped(x)
+    if isinstance(x, np.ma.MaskedArray):
+        x = [None if missing else value for value, missing in zip(x.data.tolist(), np.ma.getmaskarray(x), strict=True)]
+    if isinstance(x, np.ndarray) and x.dtype.kind in "Mm" and np.datetime_data(x.dtype)[0] in ("ns", "ps", "fs", "as"):
+        x = x.astype(f"{x.dtype.kind}8[us]")  # Python's dates end at microseconds; finer ones would come as integers
+    listed = next((getattr(x, way) for way in ("to_pylist", "to_list", "tolist", "copy") if hasattr(x, way)), None)
+    if listed is None or getattr(x, "ndim", 1) != 1 or isinstance(x, (Mapping, Set)):
+        column = as_column(x, name)
+        return _any_labels(column, 0, column.length)
+    values = _attempt(lambda _: list(listed()), x, name)
+    return [None if is_missing(value) else value for value in values]
 
 
 def _attempt(read: Callable[[Any], Any], x: Any, name: str) -> Any:

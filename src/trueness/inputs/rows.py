@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, Literal, NoReturn
 
@@ -51,6 +51,10 @@ class Rows:
     def __len__(self) -> int:
         return self.y.length
 
+    def taken(self, at: np.ndarray) -> Rows:
+        """Some of the rows, by their places."""
+        return replace(self, y=_taken(self.y, at), f=_taken(self.f, at), w=None if self.w is None else _taken(self.w, at))
+
     def arrays(self) -> Arrays:
         """All rows, checked; raises or drops as `nan` says."""
         n = len(self)
@@ -76,6 +80,11 @@ class Rows:
             w = np.ldexp(w, -exponent)
         soft = source.dtype.kind == "f" and bool(((y > 0.0) & (y < 1.0)).any())
         return Arrays(f=f, y=y, w=w, soft=soft, clipped=clipped, rejected=rejected, kept=keep)
+
+
+def _taken(column: Column, at: np.ndarray) -> Column:
+    values = column.chunk(0, column.length)[at]
+    return replace(column, length=len(at), fetch=lambda a, b: values[a:b], value=lambda row: column.at(int(at[row])))
 
 
 def read_rows(

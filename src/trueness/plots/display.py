@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from trueness.curves.reliability import reliability_curve
 from trueness.errors import InputError
 from trueness.plots.draw import draw
@@ -38,4 +40,6 @@ class CalibrationDisplay:
         if proba.ndim != 2 or proba.shape[1] != 2:
             raise InputError(f"estimator: predict_proba gives shape {proba.shape}; two classes are wanted. Use one_vs_rest.")
         positive = estimator.classes_[1]
-        return cls.from_predictions(y == positive, proba[:, 1], sample_weight=sample_weight, ax=ax, kind=kind, **options)
+        return cls.from_predictions(
+            np.asarray(y) == positive, proba[:, 1], sample_weight=sample_weight, ax=ax, kind=kind, **options
+        )

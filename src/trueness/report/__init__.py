@@ -1,5 +1,6 @@
-"""An assessment as one HTML file that needs nothing else."""
+"""An assessment or a comparison as one HTML file that needs nothing else."""
 
+from trueness.report.compare import notebook_comparison, render_comparison, write_comparison
 from trueness.report.html import notebook, render, write_report
 
-__all__ = ["notebook", "render", "write_report"]
+__all__ = ["notebook", "notebook_comparison", "render", "render_comparison", "write_comparison", "write_report"]

@@ -23,14 +23,14 @@ from trueness.curves.smooth import cosine_sums
 from trueness.inference.tests import show_pvalue
 from trueness.metrics._data import RowData
 from trueness.metrics.registry import METRICS
-from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, smooth_svg
+from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, smooth_svg
 from trueness.report.words import COLUMNS, MEANINGS
 
 BINS = (5, 10, 15, 20, 25, 50, 100)
 _COEFFICIENTS = 600
 _WIDEST = 0.3
 _POINTS = 600
-_GROUPS = 500
+_GROUPS = 200
 
 
 def write_report(
@@ -42,7 +42,7 @@ def write_report(
 
 def render(found: Assessment, *, title: str = "Calibration report", source: str = "") -> str:
     """The page as text."""
-    script, style = _text("page.js"), _text("page.css")
+    script, style = part("page.js"), part("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
     head = (
@@ -70,13 +70,14 @@ def _unbroken(text: str) -> str:
     return re.sub(r"[\d.]+e-\d+", r'<span class="whole">\g<0></span>', text)
 
 
-def _text(name: str) -> str:
+def part(name: str) -> str:
+    """A file of this folder."""
     return files("trueness.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def notebook(found: Assessment) -> str:
     """Verdict, table and both diagrams for a notebook's cell; follows its light or dark page as far as colours allow."""
-    style = _text("notebook.css")
+    style = part("notebook.css")
     pair = f'<div class="pair">{smooth_svg(found.smooth_curve)}{cumulative_svg(found.cumulative_curve)}</div>'
     notes = "".join(f"<p>Note: {escape(note)}</p>" for note in found.notes)
     verdict = f"<p><strong>{_unbroken(escape(found.verdict))}</strong></p>"
@@ -144,8 +145,7 @@ def _groups(found: Assessment) -> str:
         return ""
     names = ("group", "rows", "ECCE-R", "p", "p, adjusted")
     head = "".join(f'<th scope="col"{_right(i)}><button type="button">{name}</button></th>' for i, name in enumerate(names))
-    ranked = sorted(found.groups, key=lambda each: math.inf if each.test is None else each.test.log10_pvalue)
-    rows = [_group_row(each) for each in ranked[:_GROUPS]]
+    rows = [_group_row(each) for each in _ranked(found)[:_GROUPS]]
     hidden = len(found.groups) - len(rows)
     caption = "Tests of each group; adjusted p-values hold for all groups together (Holm)."
     if hidden:
@@ -206,13 +206,15 @@ def _embedded(found: Assessment) -> str:
     kept = thinned(cumulative.difference, _POINTS)
     points = zip(cumulative.share[kept], cumulative.difference[kept], cumulative.score[kept], strict=True)
     held = {
-        "results": found.to_dict(),
+        "results": _results(found),
         "frame": {"size": SIZE, "left": LEFT, "top": TOP, "wide": WIDE, "tall": TALL},
         "bandwidth": curve.bandwidth,
         "narrowest": narrowest,
         "widest": max(_WIDEST, curve.bandwidth),
-        "ones": _short(ones[:_COEFFICIENTS]),
-        "zeros": _short(zeros[:_COEFFICIENTS]),
+        "ones": ones[:_COEFFICIENTS].tolist(),
+        "zeros": zeros[:_COEFFICIENTS].tolist(),
+        "smooth": [_short(column[drawn(curve)]) for column in (curve.score, curve.outcome, curve.density)],
+        "peak": float(curve.density.max()),
         "cumulative": [_short(np.array(point)) for point in points],
         "range": list(cumulative_range(cumulative)),
         "bins": {str(count): _bin_points(found.data, count, found.level) for count in BINS},
@@ -223,6 +225,22 @@ def _embedded(found: Assessment) -> str:
     return text
 
 
+def _results(found: Assessment) -> dict[str, Any]:
+    """What was found; of very many groups those that the page lists."""
+    held = found.to_dict()
+    if held["groups"] is not None and len(held["groups"]) > _GROUPS:
+        names = {id(each) for each in _ranked(found)[:_GROUPS]}
+        kept = [number for number, each in enumerate(found.groups or ()) if id(each) in names]
+        held["groups_not_listed"] = len(held["groups"]) - len(kept)
+        held["groups"] = [held["groups"][number] for number in kept]
+    return held
+
+
+def _ranked(found: Assessment) -> list[Any]:
+    """Groups, those with the smallest p first."""
+    return sorted(found.groups or (), key=lambda each: math.inf if each.test is None else each.test.log10_pvalue)
+
+
 def _bin_points(data: Any, count: int, level: float) -> dict[str, Any]:
     given = data.summary() if isinstance(data, RowData) else data
     curve = binned_curve(given, bins=count, level=level)
@@ -231,6 +249,6 @@ def _bin_points(data: Any, count: int, level: float) -> dict[str, Any]:
     return {"ece": curve.binned_ece, "points": [_short(np.array(point)) for point in zip(*columns, strict=True)]}
 
 
-def _short(values: Any) -> list[float]:
+def _short(values: Any) -> list[float | None]:
     """Numbers to ten digits: far below a pixel, half the size."""
-    return [float(f"{value:.10g}") for value in values.tolist()]
+    return [None if math.isnan(value) else float(f"{value:.10g}") for value in values.tolist()]

@@ -10,7 +10,7 @@
   document.documentElement.classList.add("scripted");
 
   // The smooth curve at any bandwidth, from its cosine coefficients.
-  const steps = 256;
+  const steps = 512;
   const sums = (coefficients, sigma, t) => {
     let total = coefficients[0];
     for (let k = 1; k < coefficients.length; k++) {
@@ -42,14 +42,26 @@
   };
   const slider = document.getElementById("bandwidth");
   const reading = document.getElementById("bandwidth-value");
-  let current = smooth(data.bandwidth);
+  const part = (name) => document.getElementById(name);
+  const asWritten = ["smooth-line", "density"].map((name) => [part(name), part(name).getAttribute("d")]);
+  const chosen = data.smooth[0].map((t, i) => [t, data.smooth[1][i], data.smooth[2][i]]);
+  const hill = (points) => {
+    const peak = Math.max(...points.map((point) => point[2]));
+    const top = points.map(([t, , all]) => place(t, (0.1 * all) / peak, unit));
+    return "M" + place(0, 0, unit) + "L" + top.join("L") + "L" + place(1, 0, unit) + "Z";
+  };
+  let current = chosen;
   const redraw = () => {
-    const sigma = Number(slider.value) === 0 ? data.bandwidth : data.narrowest * (data.widest / data.narrowest) ** (slider.value / 100);
-    current = smooth(sigma);
-    document.getElementById("smooth-line").setAttribute("d", line(current));
-    const own = Math.abs(sigma - data.bandwidth) < 1e-12;
-    document.getElementById("confidence").setAttribute("visibility", own ? "visible" : "hidden");
-    reading.textContent = sigma.toPrecision(3) + (own ? " (chosen by SmoothECE)" : "");
+    const own = Number(slider.value) === 0;  // as the page was written: the curve may be finer than what is embedded here
+    const sigma = own ? data.bandwidth : data.narrowest * (data.widest / data.narrowest) ** (slider.value / 100);
+    current = own ? chosen : smooth(sigma);
+    if (own) for (const [node, d] of asWritten) node.setAttribute("d", d);
+    else {
+      part("smooth-line").setAttribute("d", line(current));
+      part("density").setAttribute("d", hill(current));
+    }
+    for (const name of ["confidence", "consistency"]) part(name).setAttribute("visibility", own ? "visible" : "hidden");
+    reading.textContent = sigma.toPrecision(3) + (own ? " (chosen by SmoothECE)" : ", without bands");
     slider.setAttribute("aria-valuetext", reading.textContent);
     slider.dataset.sigma = String(sigma);
   };
@@ -65,7 +77,7 @@
     for (const [x, y, low, high] of bins.points) {
       const bar = document.createElementNS("http://www.w3.org/2000/svg", "path");
       bar.setAttribute("class", "bar");
-      bar.setAttribute("d", "M" + place(x, low, unit) + "V" + up(high, unit).toFixed(2));
+      if (low !== null) bar.setAttribute("d", "M" + place(x, low, unit) + "V" + up(high, unit).toFixed(2));
       const mark = document.createElementNS("http://www.w3.org/2000/svg", "circle");
       mark.setAttribute("class", "mark");
       mark.setAttribute("cx", across(x).toFixed(2));

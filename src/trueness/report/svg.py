@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from trueness.curves.binned import BinnedCurve
-from trueness.curves.cumulative import CumulativeCurve
+from trueness.curves.cumulative import CumulativeCurve, thinned
 from trueness.curves.smooth import SmoothCurve
-from trueness.ruler import Floats
+from trueness.ruler import Floats, Ints
 
 SIZE, LEFT, BOTTOM, TOP, RIGHT = 420, 58, 46, 12, 12
+_MOST = 600  # points of a line
 WIDE = SIZE - LEFT - RIGHT
 TALL = SIZE - BOTTOM - TOP
 
@@ -102,16 +103,34 @@ def _unit_axes(soft: bool) -> str:
 
 def smooth_svg(curve: SmoothCurve) -> str:
     """The smooth reliability diagram; the parts a script may redraw have names."""
-    density = curve.density / max(float(curve.density.max()), 1e-300) * 0.1
+    at = drawn(curve)
+    x, density = curve.score[at], curve.density[at] / max(float(curve.density.max()), 1e-300) * 0.1
+    consistency = UNIT.band(x, curve.consistency_low[at], curve.consistency_high[at])
+    confidence = UNIT.band(x, curve.confidence_low[at], curve.confidence_high[at])
     body = [
-        f'<path class="density" d="{UNIT.band(curve.score, np.zeros(len(density)), density)}"/>',
-        f'<path class="consistency" d="{UNIT.band(curve.score, curve.consistency_low, curve.consistency_high)}"/>',
-        f'<path id="confidence" class="confidence" d="{UNIT.band(curve.score, curve.confidence_low, curve.confidence_high)}"/>',
+        f'<path id="density" class="density" d="{UNIT.band(x, np.zeros(len(x)), density)}"/>',
+        f'<path id="consistency" class="consistency" d="{consistency}"/>',
+        f'<path id="confidence" class="confidence" d="{confidence}"/>',
         _unit_axes(curve.soft),
-        f'<path id="smooth-line" class="line" d="{UNIT.path(curve.score, curve.outcome)}"/>',
+        f'<path id="smooth-line" class="line" d="{UNIT.path(x, curve.outcome[at])}"/>',
         '<circle id="smooth-dot" class="dot" r="4" visibility="hidden"/>',
     ]
     return _svg("smooth", "Smooth reliability diagram: what happened against what was predicted", "".join(body))
+
+
+def several_svg(lines: Sequence[tuple[SmoothCurve, str, str]]) -> str:
+    """Smooth curves on one diagram, each with its colour and dashes."""
+    body = [_unit_axes(any(curve.soft for curve, _, _ in lines))]
+    for curve, colour, dash in lines:
+        at = drawn(curve)
+        path = UNIT.path(curve.score[at], curve.outcome[at])
+        body.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
+    return _svg("several", "Smooth reliability curves: what happened against what was predicted", "".join(body))
+
+
+def drawn(curve: SmoothCurve) -> Ints:
+    """Points of the smooth curve that are drawn: a pixel shows no more."""
+    return thinned(np.nan_to_num(curve.outcome, nan=-1.0), _MOST)
 
 
 def cumulative_svg(curve: CumulativeCurve) -> str:
@@ -123,7 +142,7 @@ def cumulative_svg(curve: CumulativeCurve) -> str:
         ticks.append((float(share), f"{curve.score[at]:.2f}"))
     step = _step(frame.y[1] - frame.y[0])
     values = np.arange(np.ceil(frame.y[0] / step), np.floor(frame.y[1] / step) + 1) * step
-    body = []
+    body, kept = [], thinned(curve.difference, 2 * _MOST)
     if curve.ecce.worst is not None:
         ends = sorted((int(curve.difference.argmax()), int(curve.difference.argmin())))
         a, b = (frame.across(float(curve.share[i])) for i in ends)
@@ -140,7 +159,7 @@ def cumulative_svg(curve: CumulativeCurve) -> str:
             "cumulative outcomes − predictions",
         ),
         f'<path class="guide" d="M{frame.at(0, 0)}L{frame.at(1, 0)}"/>',
-        f'<path id="cumulative-line" class="line thin" d="{frame.path(curve.share, curve.difference)}"/>',
+        f'<path id="cumulative-line" class="line thin" d="{frame.path(curve.share[kept], curve.difference[kept])}"/>',
         '<circle id="cumulative-dot" class="dot" r="4" visibility="hidden"/>',
     ]
     return _svg("cumulative", "Cumulative differences: a stretch that falls has predictions too high", "".join(body))
@@ -164,7 +183,8 @@ def bin_marks(curve: BinnedCurve) -> str:
     for x, y, low, high, rows in zip(curve.prediction, curve.outcome, curve.low, curve.high, curve.rows, strict=True):
         if rows > 0:
             at = _n(UNIT.across(x))
-            parts.append(f'<path class="bar" d="M{at} {_n(UNIT.up(low))}V{_n(UNIT.up(high))}"/>')
+            if not np.isnan(low):
+                parts.append(f'<path class="bar" d="M{at} {_n(UNIT.up(low))}V{_n(UNIT.up(high))}"/>')
             parts.append(f'<circle class="mark" cx="{at}" cy="{_n(UNIT.up(y))}" r="3.5"/>')
     return "".join(parts)
 

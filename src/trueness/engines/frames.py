@@ -1,0 +1,293 @@
+"""Data frames → Summary: columns in memory go to the array engine; lazy frames reduce where they are, through narwhals."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from trueness.engines.arrays import reduce_some
+from trueness.engines.reduction import Plan, SoftLabelsMet, summaries
+from trueness.errors import InputError
+from trueness.inputs import Rows, columns_text, group_values, missing_column, read_rows, roots, unwrapped
+from trueness.ruler import Ruler, ruler
+from trueness.summary import Summary, empty_summary
+
+Names = Mapping[str, str | None]
+Settings = Mapping[str, Any]
+
+
+def summarize_frame(
+    frame: Any,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+) -> Any:
+    """Reduce a data frame to a summary, or to one for each group.
+
+    Parameters
+    ----------
+    frame : data frame
+        pandas, polars (DataFrame or LazyFrame), pyarrow (Table or RecordBatchReader), Dask, DuckDB relation, Ibis table,
+        PySpark, or a mapping of arrays. Lazy ones are reduced where they are; rows of the others are read in place.
+    outcome, prediction, weight : str
+        Names of columns.
+    by : str or sequence of str, optional
+        Columns whose values make the groups; with one, a group is its value, with several a tuple. Missing is None.
+    bins, nan, pos_label
+        As for `summarize`.
+
+    Returns
+    -------
+    Summary, or {group: Summary} with `by`
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"happened": [1, 0, 1], "said": [0.9, 0.2, 0.6], "who": ["a", "b", "a"]})
+    >>> summarize_frame(frame, outcome="happened", prediction="said")
+    <Summary of 3 rows in 3 of 48746 cells, integer sums>
+    >>> summarize_frame(frame.lazy(), outcome="happened", prediction="said", by="who")["a"].n
+    2
+    """
+    on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
+    groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    names = {"outcome": outcome, "prediction": prediction, "weight": weight}
+    settings = {"nan": nan, "pos_label": pos_label}
+    frame = unwrapped(frame)
+    kind = roots(frame)
+    if kind & {"dask", "dask_expr"}:
+        from trueness.engines.dask import reduce_partitions
+
+        found = reduce_partitions(frame, names, groups, on, settings)
+    elif type(frame).__name__ == "RecordBatchReader":
+        found = merged(reduce_columns(batch, names, groups, on, settings) for batch in frame)
+    elif _is_lazy(frame, kind):
+        found = reduce_lazy(frame, names, groups, on, settings)
+    else:
+        found = reduce_columns(frame, names, groups, on, settings)
+    if not any(summary.n for summary in found.values()):
+        rejected = dict(sum(found.values(), start=empty_summary(on)).rejected)
+        why = rejected or "none given"
+        raise InputError(f"columns {outcome!r} and {prediction!r}: no rows left ({why}). Pass at least one row.")
+    return found if groups else found[None]
+
+
+def _is_lazy(frame: Any, kind: set[str]) -> bool:
+    return bool(kind & {"duckdb", "ibis", "pyspark", "sqlframe"}) or type(frame).__name__ == "LazyFrame"
+
+
+def merged(parts: Iterable[Mapping[Any, Summary]]) -> dict[Any, Summary]:
+    """Summaries of parts added group by group."""
+    found: dict[Any, Summary] = {}
+    for part in parts:
+        for group, summary in part.items():
+            found[group] = found[group] + summary if group in found else summary
+    return found
+
+
+# Columns in memory
+
+
+def reduce_columns(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> dict[Any, Summary]:
+    """Groups and their summaries, from a frame whose columns can be read in place."""
+    wanted = {role: None if name is None else column_of(frame, name) for role, name in names.items()}
+    by = [group_values(column_of(frame, name), f"column {name!r}") for name in groups]
+    if _length(wanted["prediction"]) == 0:
+        return {} if groups else {None: empty_summary(on)}
+    called = columns_text([name or "" for name in names.values()])
+    rows = read_rows(
+        wanted["outcome"], wanted["prediction"], wanted["weight"], names=(called[0], called[1], called[2]), **settings
+    )
+    if not groups:
+        return {None: reduce_some(rows, on)}
+    return reduce_groups(rows, by, on)
+
+
+def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[Any, Summary]:
+    """The summary of each group's rows; rows that cannot be used are told by their place among all."""
+    whole = reduce_some(rows, on)  # raises for rows that are not allowed, before any group is looked at
+    code: dict[Any, int] = {}
+    keys = by[0] if len(by) == 1 else list(zip(*by, strict=True))
+    codes = np.fromiter((code.setdefault(key, len(code)) for key in keys), dtype=np.int64, count=len(keys))
+    if len(code) == 1:
+        return {next(iter(code)): whole}
+    order = np.argsort(codes, kind="stable")
+    stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
+    return {group: reduce_some(rows.taken(stretches[number]), on) for group, number in code.items()}
+
+
+def column_of(frame: Any, name: str) -> Any:
+    """One column of a pandas, polars or Arrow frame, or of a mapping of arrays."""
+    known = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    if "pyarrow" in roots(frame):  # `columns` are the columns themselves there
+        known = frame.schema.names
+    known = list(frame) if known is None and isinstance(frame, Mapping) else known
+    if known is None:
+        raise InputError(f"a {type(frame).__name__} has no columns. Pass a data frame, or arrays without outcome=.")
+    count = list(known).count(name)
+    if count > 1:
+        raise InputError(f"column {name!r}: occurs {count} times. Give each column its own name.")
+    if not count:
+        raise InputError(missing_column(name, list(known)))
+    return frame[name]
+
+
+def _length(column: Any) -> int:
+    try:
+        return len(column)
+    except TypeError:
+        return -1  # an iterator: what it holds is seen when it is read
+
+
+# Frames that compute where they are
+
+
+class NarwhalsAlgebra:
+    """Expressions of narwhals."""
+
+    def __init__(self) -> None:
+        import narwhals
+
+        self._nw = narwhals
+
+    def column(self, name: str) -> Any:
+        """A column of an earlier layer."""
+        return self._nw.col(name)
+
+    def number(self, value: float) -> Any:
+        """A float64 constant."""
+        return self._nw.lit(float(value), dtype=self._nw.Float64)
+
+    def either(self, condition: Any, then: Any, otherwise: Any) -> Any:
+        """A case."""
+        return self._nw.when(condition).then(then).otherwise(otherwise)
+
+    def floor(self, value: Any) -> Any:
+        """Rounded down, as float64."""
+        return value.floor().cast(self._nw.Float64)
+
+    def equal(self, a: Any, b: Any) -> Any:
+        """Equality; missing where either is."""
+        return a == b
+
+
+def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> dict[Any, Summary]:
+    """Groups and their summaries, from a group-by that runs where the frame is."""
+    import narwhals as nw
+
+    lazy = nw.from_native(frame)
+    lazy = lazy.lazy() if isinstance(lazy, nw.DataFrame) else lazy
+    schema = lazy.collect_schema()
+    for name in [*(name for name in names.values() if name is not None), *groups]:
+        if name not in schema:
+            raise InputError(missing_column(name, list(schema)))
+    pos_label = settings["pos_label"]
+    _check_types(lazy, schema, names, pos_label)
+    plan = Plan(
+        on=on,
+        weighted=names["weight"] is not None,
+        floats=names["weight"] is not None,
+        by=len(groups),
+        f_tolerance=_tolerance(schema[str(names["prediction"])]),
+        y_tolerance=_tolerance(schema[str(names["outcome"])]),
+    )
+    columns = [nw.col(str(names["prediction"])).cast(nw.Float64).alias("f"), _outcome(schema, names, pos_label).alias("y")]
+    columns += [] if names["weight"] is None else [nw.col(names["weight"]).cast(nw.Float64).alias("w")]
+    columns += [nw.col(name).alias(f"by_{k}") for k, name in enumerate(groups)]
+    notes = [] if pos_label is None else [f"column {names['outcome']!r}: {pos_label!r} counted as 1, every other value as 0"]
+    narrow = [role for role in ("outcome", "prediction", "weight") if names[role] and schema[str(names[role])] == nw.Float32]
+    notes += [f"column {names[role]!r}: float32 promoted to float64" for role in narrow]
+    facts: dict[str, Any] = {"nan": settings["nan"], "notes": notes, "names": {k: v for k, v in names.items() if v}}
+    selected = lazy.select(*columns)
+    try:
+        return summaries(_grouped(selected, plan), plan, **facts)
+    except SoftLabelsMet:
+        return summaries(_grouped(selected, plan.soft()), plan.soft(), **facts)
+
+
+def _grouped(lazy: Any, plan: Plan) -> Mapping[str, Sequence[Any]]:
+    import narwhals as nw
+
+    for layer in plan.layers(NarwhalsAlgebra()):
+        lazy = lazy.with_columns(**layer)
+    whole = ("n", "clipped", "soft", "r1", "r2", "r3")
+    keys = plan.keys[plan.by :]
+    lazy = lazy.with_columns(**{name: nw.col(name).cast(nw.Int64) for name in [*keys, *(s for s in plan.sums if s in whole)]})
+    grouped = lazy.group_by(*plan.keys, drop_null_keys=False).agg(*(nw.col(name).sum() for name in plan.sums))
+    found: Mapping[str, Sequence[Any]] = grouped.collect().to_dict(as_series=False)
+    return found
+
+
+def _outcome(schema: Any, names: Names, pos_label: Any) -> Any:
+    import narwhals as nw
+
+    column = nw.col(str(names["outcome"]))
+    dtype = schema[names["outcome"]]
+    if pos_label is None:
+        return column.cast(nw.Int8).cast(nw.Float64) if dtype == nw.Boolean else column.cast(nw.Float64)
+    event = nw.when(column == pos_label).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+    if dtype.is_numeric():
+        number = column.cast(nw.Float64)
+        return nw.when(number - number == 0.0).then(event).otherwise(nw.lit(None, dtype=nw.Float64))
+    return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(event)
+
+
+def _check_types(lazy: Any, schema: Any, names: Names, pos_label: Any) -> None:
+    """Columns that are no numbers are refused before anything runs."""
+    import narwhals as nw
+
+    for role, name in names.items():
+        if name is None:
+            continue
+        dtype = schema[name]
+        if dtype.is_numeric() or (dtype == nw.Boolean and role != "weight"):
+            continue
+        if role == "outcome" and dtype in (nw.String, nw.Categorical, nw.Enum):
+            if pos_label is not None:
+                continue
+            counts = lazy.group_by(name).agg(nw.len().alias("rows_")).collect().to_dict(as_series=False)
+            pairs = sorted(zip(counts["rows_"], counts[name], strict=True), key=lambda pair: -pair[0])[:10]
+            listed = ", ".join(f"{value!r} ({count} rows)" for count, value in pairs if value is not None)
+            raise InputError(
+                f"column {name!r}: is of type {dtype}, not numbers. Observed values: {listed}. "
+                "Say which value means the event with pos_label=."
+            )
+        raise InputError(f"column {name!r}: is of type {dtype}, not a number. Convert it to numbers first.")
+
+
+def _tolerance(dtype: Any) -> float:
+    return 4 * 2.0**-23 if "Float32" in str(dtype) else 4 * 2.0**-52 if "Float64" in str(dtype) else 0.0
+
+
+def from_frame(frame: Any, *, nan: str = "raise") -> Any:
+    """The summary, or {group: Summary}, that the query of `sql` has returned as a frame."""
+    table = {str(name): list(column_of(frame, name)) for name in _columns(frame)}
+    table = {name.lower(): [_item(value) for value in column] for name, column in table.items()}
+    grids = [int(name.removeprefix("at_")) for name in table if name.startswith("at_")]
+    by = sum(name.startswith("by_") for name in table)
+    plan = Plan(on=ruler([m for m in grids if m not in (100, 15)]), weighted=True, floats="w2" in table, by=by)
+    absent = [name for name in [*plan.keys, *plan.sums] if name not in table]
+    if absent or not {100, 15} <= set(grids):
+        lacking = (absent or ["at_100"])[0]
+        raise InputError(f"the frame lacks the column {lacking!r}. Pass what the query of trueness.sql returns.")
+    try:
+        found = summaries(table, plan, nan=nan, names={role: role for role in ("outcome", "prediction", "weight")})
+    except SoftLabelsMet:
+        raise InputError("some outcomes lie strictly between 0 and 1. Make the query again with sql(..., soft=True).") from None
+    return found if by else found[None]
+
+
+def _columns(frame: Any) -> Iterator[Any]:
+    frame = unwrapped(frame)
+    known: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    yield from (frame if known is None and isinstance(frame, Mapping) else known or ())
+
+
+def _item(value: Any) -> Any:
+    plain: Callable[[], Any] | None = getattr(value, "as_py", None) or getattr(value, "item", None)
+    return value if plain is None else plain()

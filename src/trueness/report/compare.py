@@ -1,0 +1,88 @@
+"""A comparison as HTML: a page, or a notebook's cell."""
+
+import os
+from html import escape
+from typing import Any
+
+from trueness._page import clean
+from trueness._write import write_atomically
+from trueness.comparison import Comparison
+from trueness.curves.smooth import smooth_curve
+from trueness.report.html import part
+from trueness.report.svg import several_svg
+
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9")
+DASHES = ("none", "7 4", "8 3 2 3", "2 3", "12 3 3 3", "1 2")
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+
+
+def write_comparison(found: Comparison, path: str | os.PathLike[str], *, title: str = "Comparison") -> None:
+    """Write the page; the file appears whole or not at all."""
+    write_atomically(path, render_comparison(found, title=title).encode("utf-8"))
+
+
+def render_comparison(found: Comparison, *, title: str = "Comparison") -> str:
+    """The page as text; it has no script."""
+    name = escape(clean(title, 200))
+    head = (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{name}</title><style>{part('page.css')}</style></head>"
+    )
+    verdict = f'<p class="verdict">{escape(found.verdict)}</p>'
+    facts = [("rows used", str(found.n)), ("level of intervals", f"{found.level:g}"), ("seed", str(found.seed))]
+    facts += [("note", note) for note in found.notes]
+    method = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts)
+    body = f"<h1>{name}</h1>{verdict}{_tables(found)}{_diagram(found)}<h2>How this was computed</h2><dl>{method}</dl>"
+    return f"{head}<body><main>{body}</main></body></html>\n"
+
+
+def notebook_comparison(found: Comparison) -> str:
+    """Verdict, tables and diagram for a notebook's cell."""
+    verdict = f"<p><strong>{escape(found.verdict)}</strong></p>"
+    return f'<div class="trueness"><style>{part("notebook.css")}</style>{verdict}{_tables(found)}{_diagram(found)}</div>'
+
+
+def _tables(found: Comparison) -> str:
+    head, rows = found.value_table()
+    pair_head, pairs = found.difference_table()
+    return f"{_table(head, rows, f'{found.n} rows')}<h2>Differences</h2>{_table(pair_head, pairs, 'Intervals of each pair')}"
+
+
+def _table(head: Any, rows: Any, caption: str) -> str:
+    names = "".join(f'<th scope="col"{_right(k)}>{escape(name)}</th>' for k, name in enumerate(head))
+    lines = []
+    for first, *rest in rows:
+        cells = "".join(f'<td class="number">{escape(cell)}</td>' for cell in rest)
+        lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
+    return (
+        f'<div class="scroll"><table><caption>{escape(caption)}</caption><thead><tr>{names}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _right(column: int) -> str:
+    return ' class="number"' if column else ""
+
+
+def _stroke(colour: str, dash: str) -> str:
+    return f'fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"'
+
+
+def _diagram(found: Comparison) -> str:
+    """Smooth curves of as many predictors as can be told apart."""
+    shown = dict(list(found.predictions.items())[: len(COLOURS)])
+    curves = {name: smooth_curve(data, level=found.level, rng=found.seed) for name, data in shown.items()}
+    lines = list(zip(curves.values(), COLOURS, DASHES, strict=False))
+    legend = "".join(
+        f'<li><svg width="34" height="10" aria-hidden="true"><path d="M1 5H33" {_stroke(colour, dash)}/></svg> '
+        f"{escape(clean(name))}</li>"
+        for name, colour, dash in zip(curves, COLOURS, DASHES, strict=False)
+    )
+    more = len(found.predictions) - len(shown)
+    rest = f" {more} more are not drawn." if more else ""
+    return (
+        f'<h2>Where</h2><div class="pair"><figure class="one">{several_svg(lines)}<ul class="legend">{legend}</ul>'
+        f"<figcaption>What happened near each prediction.{rest}</figcaption></figure></div>"
+    )
