@@ -63,9 +63,11 @@ def summarize_frame(
     if kind & {"dask", "dask_expr"}:
         from trueness.engines.dask import reduce_partitions
 
-        found = reduce_partitions(frame, names, groups, on, settings)
+        found = reduce_partitions(frame, names, groups, on, {**settings, "whole": False})
+        require_event(found, names, pos_label)
     elif type(frame).__name__ == "RecordBatchReader":
-        found = merged(reduce_columns(batch, names, groups, on, settings) for batch in frame)
+        found = merged(reduce_columns(batch, names, groups, on, {**settings, "whole": False}) for batch in frame)
+        require_event(found, names, pos_label)
     elif _is_lazy(frame, kind):
         found = reduce_lazy(frame, names, groups, on, settings)
     else:
@@ -79,6 +81,15 @@ def summarize_frame(
 
 def _is_lazy(frame: Any, kind: set[str]) -> bool:
     return bool(kind & {"duckdb", "ibis", "pyspark", "sqlframe"}) or type(frame).__name__ == "LazyFrame"
+
+
+def require_event(found: Mapping[Any, Summary], names: Names, pos_label: Any) -> None:
+    """A label that never occurs in any part is a mistake."""
+    n = sum(summary.n for summary in found.values())
+    if pos_label is not None and n and not any(summary.columns.wy2.sum() for summary in found.values()):
+        raise InputError(
+            f"column {names['outcome']!r}: 0 of {n} values equal pos_label={pos_label!r}. Pass the one that means the event."
+        )
 
 
 def merged(parts: Iterable[Mapping[Any, Summary]]) -> dict[Any, Summary]:
@@ -123,7 +134,7 @@ def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[An
 
 def column_of(frame: Any, name: str) -> Any:
     """One column of a pandas, polars or Arrow frame, or of a mapping of arrays."""
-    known = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
+    known: Any = getattr(frame, "column_names", getattr(frame, "columns", None))
     if "pyarrow" in roots(frame):  # `columns` are the columns themselves there
         known = frame.schema.names
     known = list(frame) if known is None and isinstance(frame, Mapping) else known
@@ -174,6 +185,10 @@ class NarwhalsAlgebra:
     def equal(self, a: Any, b: Any) -> Any:
         """Equality; missing where either is."""
         return a == b
+
+    def divide(self, a: Any, by: float, like: Any) -> Any:
+        """A quotient; polars divides by a constant with its reciprocal, which rounds twice, but not by a column."""
+        return a / (like * 0.0 + float(by))
 
 
 def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> dict[Any, Summary]:
@@ -284,8 +299,8 @@ def from_frame(frame: Any, *, nan: str = "raise") -> Any:
 
 def _columns(frame: Any) -> Iterator[Any]:
     frame = unwrapped(frame)
-    known: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", None)
-    yield from (frame if known is None and isinstance(frame, Mapping) else known or ())
+    known: Any = getattr(frame, "column_names", getattr(frame, "columns", None))
+    yield from (frame if known is None and isinstance(frame, Mapping) else () if known is None else known)
 
 
 def _item(value: Any) -> Any:

@@ -41,6 +41,9 @@ class Algebra(Protocol):
     def equal(self, a: Expression, b: Expression) -> Expression:
         """Whether two expressions are equal."""
 
+    def divide(self, a: Expression, by: float, like: Expression) -> Expression:
+        """A correctly rounded quotient; `like` is any column of finite numbers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -129,10 +132,10 @@ class Plan:
         g, one, zero = a.column("g"), a.number(1), a.number(0)
         first, second, third = {}, {}, {}
         for m in self.grids:
-            bins, k = a.number(m), a.column(f"at_{m}")
-            first[f"at_{m}"] = a.floor(g * bins)
-            second[f"at_{m}"] = k - a.either(g < k / bins, one, zero)
-            above = k + a.either(g >= (k + one) / bins, one, zero)
+            k = a.column(f"at_{m}")
+            first[f"at_{m}"] = a.floor(g * a.number(m))
+            second[f"at_{m}"] = k - a.either(g < a.divide(k, m, g), one, zero)
+            above = k + a.either(g >= a.divide(k + one, m, g), one, zero)
             third[f"at_{m}"] = a.either(above > a.number(m - 1), a.number(m - 1), above)
         return [first, second, third]
 

@@ -85,6 +85,10 @@ class SqlAlgebra:
         """Equality."""
         return Text(f"({a} = {b})")
 
+    def divide(self, a: Text, by: float, like: Text) -> Text:
+        """A quotient."""
+        return a / self.number(by)
+
 
 def sql(
     dialect: Dialect,

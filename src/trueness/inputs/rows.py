@@ -96,13 +96,17 @@ def read_rows(
     pos_label: Any = None,
     align: str | None = None,
     names: _Names = _NAMES,
+    whole: bool = True,
 ) -> Rows:
-    """Columns from whatever they are kept in; their values are looked at later, chunk by chunk."""
+    """Columns from whatever they are kept in; their values are looked at later, chunk by chunk.
+
+    Rows that are not the `whole` of the data may lack the event.
+    """
     _check_options(nan, align, pos_label)
     y, f, w, notes = _columns(y_true, y_prob, sample_weight, names, align)
     if not y.length:
         raise InputError(f"{names[0]} and {names[1]}: no rows (0 values in each). Pass at least one row.")
-    if pos_label is not None and not occurs(y, pos_label):
+    if whole and pos_label is not None and not occurs(y, pos_label):
         require_label(y.name, Observed().add(y), pos_label)
     return _rows(y, f, w, notes, nan, pos_label)
 
