@@ -19,6 +19,7 @@ from trueness.summary import Summary, empty_summary, float_summary, integer_summ
 
 SOFT, ZERO = 1, 2  # codes of rows that are not summed here besides those of REASONS: a soft label, a weight of zero
 _HALF_UP = 2.0**31
+_TINY = 2.0**-340
 
 Expression = Any
 
@@ -125,7 +126,8 @@ class Plan:
         offset = [a.number(float(each)) for each in ZONE_OFFSET]
         slot = a.either(low, fine + offset[0], a.either(high, fine + offset[2], coarse + offset[1]))
         ends = g * a.number(FINE) - fine
-        return {"slot": slot, "r": a.either(low, ends, a.either(high, ends, g * a.number(COARSE) - coarse))}
+        r = a.either(low, ends, a.either(high, ends, g * a.number(COARSE) - coarse))
+        return {"slot": slot, "r": _not_tiny(a, r)}
 
     def _bins(self, a: Algebra) -> list[dict[str, Expression]]:
         """The cell rule idx(m, f) of every grid, one correction a layer."""
@@ -157,20 +159,25 @@ class Plan:
             "wr2": a.column("weight") * rr,
             "wer": we * r,
             "wer2": we * rr,
-            "wy2": a.column("weight") * (z * z),
+            "wy2": a.column("weight") * (a.column("z_") * a.column("z_")),
             "we_positive": a.either(we > zero, we, zero),
             "w2": ww,
             "w2_binomial": ww * (g * (one - g)),
             "w2e2": ww * (e * e),
             "w": a.column("weight"),
         }
-        base = {"weight": w, "e": z - g, "rr": r * r, "soft": soft}
+        base = {"weight": w, "e": _not_tiny(a, z - g), "z_": _not_tiny(a, z), "rr": r * r, "soft": soft}
         return [base, {"we": a.column("weight") * e, "ww": a.column("weight") * a.column("weight")}, terms]
 
 
 def _finite(a: Algebra, x: Expression) -> Expression:
     """Not by a test for NaN, which some engines fold away: only a finite number minus itself is 0."""
     return a.equal(x - x, a.number(0))
+
+
+def _not_tiny(a: Algebra, x: Expression) -> Expression:
+    """0 where the square would vanish: PostgreSQL takes that for an error."""
+    return a.either(x < a.number(_TINY), a.either(x > a.number(-_TINY), a.number(0), x), x)
 
 
 def _is(a: Algebra, x: Expression, value: float, tolerance: float) -> Expression:
