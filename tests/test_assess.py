@@ -216,3 +216,20 @@ def test_a_comparison_is_short_and_shows_in_a_notebook(tmp_path) -> None:
     page = (tmp_path / "c.html").read_text(encoding="utf-8")
     assert "default-src &#x27;none&#x27;" in page
     assert page.count('stroke="#0072b2"') == 2  # the curve and its legend
+
+
+def test_frames_that_compute_elsewhere() -> None:
+    import dask.dataframe as dd
+    import duckdb
+
+    table = pa.table({"y": Y, "p": P, "g": np.where(P < 0.5, "low", "high")})
+    expected = assess(summarize(Y, P))
+    polars = pl.from_arrow(table)
+    for frame in (polars.lazy(), duckdb.connect().from_arrow(table), dd.from_pandas(table.to_pandas(), npartitions=3)):
+        found = assess(frame, outcome="y", prediction="p")
+        assert found["smooth_ece"].value == expected["smooth_ece"].value
+        assert found["ecce_r"].value == pytest.approx(trueness.ecce_r(Y, P), abs=1e-4)
+    grouped = assess(polars.lazy(), outcome="y", prediction="p", by="g")
+    assert [each.group for each in grouped.groups] == ["high", "low"]
+    with pytest.raises(TruenessError, match="prediction is missing"):
+        assess(polars.lazy(), outcome="y")

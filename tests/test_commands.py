@@ -119,7 +119,11 @@ def test_many_rows_are_computed_from_their_summary(call, monkeypatch):
     expected = call("assess", *ROWS)[1]
     monkeypatch.setattr("trueness.cli.data.IN_MEMORY", 1000)
     summary = call("assess", *ROWS)[1]
-    assert summary == f"{trueness.assess(trueness.summarize(Y, F))}\n"
+    found = trueness.assess(trueness.summarize_files("a.csv", outcome="y", prediction="p"))
+    assert summary == f"{found}\n"
+    assert found.error.range == pytest.approx(trueness.ecce_r(Y, F), abs=1e-13)  # a second pass makes it exact
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("a.csv").read_bytes())))
+    assert call("assess", "-", "-y", "y", "-p", "p")[1] == summary
     assert summary.splitlines()[:2] == expected.splitlines()[:2]
     by = call("assess", *ROWS, "--by", "g")[1]
     assert re.search(r"^\(missing\) +\d+ ", by, flags=re.MULTILINE)

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trueness import summarize, summarize_files
+from trueness import Summary, ecce, ecce_r, summarize, summarize_files, summarize_frame
 from trueness.engines import files as engine
 from trueness.engines._tables import MISSING
 from trueness.errors import InputError
@@ -560,3 +560,69 @@ def test_true_and_false_are_not_blamed_for_bad_predictions(tmp_path):
     text = message(tmp_path / "a.csv")
     assert "column 'p'" in text
     assert "column 'y'" not in text
+
+
+# Exact cumulative errors of rows that do not fit
+
+
+def made(kind, n=60_000):
+    rng = np.random.default_rng(3)
+    f = {
+        "calibrated": rng.random(n),
+        "ties": rng.integers(0, 101, n) / 100,
+        "rare": rng.beta(5, 500, n),
+        "one cell": 0.5 + 1e-6 * rng.random(n),
+        "ends": rng.integers(0, 2, n).astype(float),
+    }[kind]
+    return (rng.random(n) < f).astype(int), f, rng.integers(1, 4, n).astype(float)
+
+
+def agrees(found, expected):
+    assert found.bracket is None
+    assert (found.mad, found.range) == pytest.approx((expected.mad, expected.range), abs=1e-13)
+    assert (found.worst is None) == (expected.worst is None)
+    if expected.worst:
+        assert (found.worst.low, found.worst.high) == (expected.worst.low, expected.worst.high)
+        assert found.worst.mean_gap == pytest.approx(expected.worst.mean_gap, abs=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["calibrated", "ties", "rare", "one cell", "ends"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("held", [1 << 22, 500])
+def test_a_second_pass_gives_the_exact_cumulative_errors(tmp_path, monkeypatch, kind, weighted, held):
+    monkeypatch.setattr(engine, "PIECE", 10_000)
+    monkeypatch.setattr("trueness.metrics._extremes._IN_MEMORY", held)
+    y, f, w = made(kind)
+    path = write_parquet(tmp_path / "a.parquet", {"y": y, "p": f, "w": w}, row_group_size=5000)
+    found = summarize_files(path, **COLUMNS, weight="w" if weighted else None)
+    expected = ecce(y, f, sample_weight=w if weighted else None)
+    agrees(ecce(found), expected)
+    assert ecce_r(found) == pytest.approx(expected.range, abs=1e-13)
+    import polars as pl
+
+    lazy = pl.DataFrame({"y": y, "p": f, "w": w}).lazy()
+    agrees(ecce(summarize_frame(lazy, **COLUMNS, weight="w" if weighted else None)), expected)
+
+
+def test_without_a_second_pass_there_is_a_bracket(tmp_path):
+    y, f, _ = made("calibrated")
+    path = write_parquet(tmp_path / "a.parquet", {"y": y, "p": f})
+    found, exact = summarize_files(path, **COLUMNS), ecce(y, f)
+    found.save(tmp_path / "a.tns")
+    import pickle
+
+    for bare in (Summary.load(tmp_path / "a.tns"), pickle.loads(pickle.dumps(found)), found + summarize([1], [0.5])):  # noqa: S301
+        assert bare.again is None
+        low, high = ecce(bare).bracket.range
+        assert low - 1e-4 <= exact.range <= high + 1e-4
+
+
+def test_files_that_change_between_the_passes(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F})
+    found = summarize_files(path, **COLUMNS)
+    write_parquet(path, {"y": 1 - Y, "p": F})
+    with pytest.raises(InputError, match="the input changed"):
+        ecce(found)
+    path.unlink()
+    with pytest.raises(InputError, match="the input changed"):
+        ecce_r(found)

@@ -12,7 +12,7 @@ from trueness._page import page
 from trueness._plain import plain
 from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth import SmoothCurve, smooth_curve
-from trueness.engines.frames import column_of
+from trueness.engines.frames import column_of, computes_elsewhere, summarize_frame
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
 from trueness.inference.groups import GroupTests, group_tests
@@ -299,6 +299,14 @@ def _read(
     if isinstance(y_true, RowData):
         return y_true, None if by is None else {"y_true": y_true, "by": by}
     called = ARGUMENTS
+    if computes_elsewhere(y_true):
+        for needed in ("outcome", "prediction"):
+            if names[needed] is None:
+                raise InputError(f"{needed} is missing. Name the frame's column, for example {needed}='y'.")
+        found = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label)  # type: ignore[arg-type]
+        if isinstance(found, Summary):
+            return found, None
+        return reduce(add, found.values()), {"y_true": found}
     if any(name is not None for name in names.values()):
         y_true, y_prob, sample_weight, by = _columns(y_true, y_prob, sample_weight, by, names)
         called = tuple(f"column {name!r}" for name in names.values())  # type: ignore[assignment]

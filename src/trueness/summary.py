@@ -5,6 +5,7 @@ merge order, engine or machine gives the same bits; weights or soft labels are s
 """
 
 import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -39,6 +40,10 @@ class Summary:
     rejected: dict[str, int] = field(default_factory=dict)
     clipped: int = 0
     source: tuple[str, ...] = ()
+    # Reads the rows again, checked and a piece at a time, at least those in the dyadic slots asked for; forgotten when
+    # summaries are added or saved.
+    again: Callable[[Ints], Iterable[Any]] | None = field(default=None, repr=False)
+    found: dict[str, Any] = field(default_factory=dict, repr=False)  # what such a reading has found
 
     @property
     def exact(self) -> bool:
@@ -73,7 +78,7 @@ class Summary:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields, not what was worked out from them."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {f.name: getattr(self, f.name) for f in fields(self)} | {"again": None, "found": {}}
 
     def __repr__(self) -> str:
         kind = "integer sums" if self.exact else "float sums, " + ("soft labels" if self.soft else "weights")
@@ -135,6 +140,8 @@ class Summary:
             rejected={k: a.rejected.get(k, 0) + b.rejected.get(k, 0) for k in sorted({*a.rejected, *b.rejected})},
             clipped=a.clipped + b.clipped,
             source=tuple(sorted({*a.source, *b.source})),
+            again=None,
+            found={},
         )
 
     __radd__ = __add__

@@ -94,6 +94,7 @@ def load(data: Data, progress: Progress | None) -> dict[str, Any]:
     from trueness.engines._sources import opened
     from trueness.engines.files import FileTable
     from trueness.metrics._data import RowData
+    from trueness.metrics.cumulative import ecce
     from trueness.ruler import ruler
 
     with opened(data.paths) as files:
@@ -105,7 +106,11 @@ def load(data: Data, progress: Progress | None) -> dict[str, Any]:
         if columns is not None:
             rows = RowData(table.checked(columns, roles.predictions[0]))
             return {**_judged({"y_true": rows}), "by": columns.groups}
-        return {"y_true": table.summaries(ruler(), progress) if roles.by else table.summary(ruler(), progress)}
+        if roles.by:
+            return {"y_true": table.summaries(ruler(), progress)}
+        summary = table.summary(ruler(), progress)
+        ecce(summary)  # the second pass, while what was piped in is still there; the summary keeps what it finds
+        return {"y_true": summary}
 
 
 def roles_of(data: Data) -> Any:

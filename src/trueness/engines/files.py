@@ -21,8 +21,8 @@ from trueness.engines._sources import Paths, damaged_gzip, is_gzip, one_kind, op
 from trueness.engines._tables import Roles, Table, describe, is_conversion, unreadable
 from trueness.engines.arrays import reduce_some
 from trueness.errors import InputError
-from trueness.inputs import Column, Rows, columns_text, raise_bad_rows, raise_none_left, read_rows
-from trueness.ruler import Ruler, ruler
+from trueness.inputs import Arrays, Column, Rows, columns_text, raise_bad_rows, raise_none_left, read_rows
+from trueness.ruler import Ints, Ruler, ruler
 from trueness.summary import Summary, empty_summary
 
 __all__ = ["Columns", "FileTable", "Roles", "open_files", "summarize_files"]
@@ -119,6 +119,7 @@ class FileTable:
             raise InputError(f"{paths[0]!r} is named like a summary, and rows are wanted. Pass files of rows.")
         self.roles, self.nan = roles, nan
         self._duckdb = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+        self._stamps = {path: _stamp(path) for path in paths}
         self.tables = [self._described(path, kind, delimiter) for path in paths]
         for name in roles.wanted:
             held = {_sort(table.types[name]): table for table in reversed(self.tables)}
@@ -148,7 +149,15 @@ class FileTable:
         whole = sum((self._reduced(rows, on) for rows, _ in self._pieces(progress)), start=empty_summary(on))
         if whole.n == 0:
             raise_none_left(self._on_disk(), dict(whole.rejected))
-        return whole
+        return replace(whole, again=None if whole.exponent else self._again)
+
+    def _again(self, slots: Ints) -> Iterator[Arrays]:
+        """The rows once more, a piece at a time, if the files are still what they were."""
+        for path, stamp in self._stamps.items():
+            if not os.path.exists(path) or _stamp(path) != stamp:
+                raise InputError(f"{path!r}: the input changed since it was first read. Summarize it again.")
+        for rows, _ in self._pieces(None):
+            yield rows.arrays(whole=False)
 
     def summaries(self, on: Ruler, progress: Progress | None = None) -> dict[Any, Summary]:
         """The rows of every group reduced."""
@@ -357,6 +366,12 @@ class FileTable:
     def _raise_no_rows(self) -> NoReturn:
         which = repr(self.tables[0].path) if len(self.tables) == 1 else f"{len(self.tables)} files"
         raise InputError(f"no rows: 0 in {which}. Pass at least one row.")
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    """What changes when a file does."""
+    state = os.stat(path)
+    return state.st_size, state.st_mtime_ns
 
 
 def _sort(kind: str) -> str:

@@ -1,6 +1,7 @@
 """Data frames → Summary: columns in memory go to the array engine; lazy frames reduce where they are, through narwhals."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -8,8 +9,8 @@ import numpy as np
 from trueness.engines.arrays import reduce_some
 from trueness.engines.reduction import Plan, SoftLabelsMet, summaries
 from trueness.errors import InputError
-from trueness.inputs import Rows, columns_text, group_values, missing_column, read_rows, roots, unwrapped
-from trueness.ruler import Ruler, ruler
+from trueness.inputs import Arrays, Rows, columns_text, group_values, missing_column, read_rows, roots, unwrapped
+from trueness.ruler import Ints, Ruler, ruler
 from trueness.summary import Summary, empty_summary
 
 Names = Mapping[str, str | None]
@@ -68,7 +69,7 @@ def summarize_frame(
     elif type(frame).__name__ == "RecordBatchReader":
         found = merged(reduce_columns(batch, names, groups, on, {**settings, "whole": False}) for batch in frame)
         require_event(found, names, pos_label)
-    elif _is_lazy(frame, kind):
+    elif computes_elsewhere(frame):
         found = reduce_lazy(frame, names, groups, on, settings)
     else:
         found = reduce_columns(frame, names, groups, on, settings)
@@ -79,8 +80,11 @@ def summarize_frame(
     return found if groups else found[None]
 
 
-def _is_lazy(frame: Any, kind: set[str]) -> bool:
-    return bool(kind & {"duckdb", "ibis", "pyspark", "sqlframe"}) or type(frame).__name__ == "LazyFrame"
+def computes_elsewhere(frame: Any) -> bool:
+    """Whether the frame is only a plan, or holds its rows in other processes."""
+    frame = unwrapped(frame)
+    remote = {"dask", "dask_expr", "duckdb", "ibis", "pyspark", "sqlframe"}
+    return bool(roots(frame) & remote) or type(frame).__name__ in ("LazyFrame", "RecordBatchReader")
 
 
 def require_event(found: Mapping[Any, Summary], names: Names, pos_label: Any) -> None:
@@ -220,9 +224,30 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
     facts: dict[str, Any] = {"nan": settings["nan"], "notes": notes, "names": {k: v for k, v in names.items() if v}}
     selected = lazy.select(*columns)
     try:
-        return summaries(_grouped(selected, plan), plan, **facts)
+        found = summaries(_grouped(selected, plan), plan, **facts)
     except SoftLabelsMet:
-        return summaries(_grouped(selected, plan.soft()), plan.soft(), **facts)
+        plan = plan.soft()
+        found = summaries(_grouped(selected, plan), plan, **facts)
+    if groups:
+        return found
+    return {None: replace(found[None], again=lambda slots: [_rows_in(selected, plan, slots)])}
+
+
+def _rows_in(lazy: Any, plan: Plan, slots: Ints) -> Arrays:
+    """Usable rows of these dyadic slots; hard labels without weights counted by score and label."""
+    import narwhals as nw
+
+    layers = plan.layers(NarwhalsAlgebra())
+    for layer in layers[:3]:  # codes, usable values, slots
+        lazy = lazy.with_columns(**layer)
+    lazy = lazy.filter((nw.col("code") == 0.0) & nw.col("slot").cast(nw.Int64).is_in(slots.tolist()))
+    if plan.floats:
+        lazy = lazy.select("g", "z", (nw.col("v") if plan.weighted else nw.col("n")).alias("m"))
+    else:
+        lazy = lazy.group_by("g", "z").agg(nw.col("n").sum().alias("m"))
+    held = lazy.collect().to_dict(as_series=False)
+    f, y, w = (np.array(held[name], dtype=np.float64) for name in ("g", "z", "m"))
+    return Arrays(f=f, y=y, w=w, soft=plan.floats, clipped=0, rejected={})
 
 
 def _grouped(lazy: Any, plan: Plan) -> Mapping[str, Sequence[Any]]:

@@ -55,8 +55,8 @@ class Rows:
         """Some of the rows, by their places."""
         return replace(self, y=_taken(self.y, at), f=_taken(self.f, at), w=None if self.w is None else _taken(self.w, at))
 
-    def arrays(self) -> Arrays:
-        """All rows, checked; raises or drops as `nan` says."""
+    def arrays(self, *, whole: bool = True) -> Arrays:
+        """All rows, checked; raises or drops as `nan` says. Rows that are not the `whole` of the data may all be dropped."""
         n = len(self)
         source = self.y.chunk(0, n)
         codes, f, y, w, clipped = classify(self, self.f.chunk(0, n), source, None if self.w is None else self.w.chunk(0, n))
@@ -74,9 +74,9 @@ class Rows:
             keep &= ~zero
         if keep is not None:
             f, y, w = f[keep], y[keep], None if w is None else w[keep]
-        if not f.size:
+        if whole and not f.size:
             raise_none_left(self, rejected)
-        if w is not None and (exponent := weight_exponent(self)):
+        if whole and w is not None and (exponent := weight_exponent(self)):
             w = np.ldexp(w, -exponent)
         soft = source.dtype.kind == "f" and bool(((y > 0.0) & (y < 1.0)).any())
         return Arrays(f=f, y=y, w=w, soft=soft, clipped=clipped, rejected=rejected, kept=keep)

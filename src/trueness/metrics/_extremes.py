@@ -5,12 +5,15 @@ only cells whose bound passes the best edge value can hold an extreme; just thei
 (ties, rare events) their cells are cut finer once, and parts that hold a single score need no sorting.
 """
 
+import functools
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness.metrics._data import RowData, collapse, lone_scores, refine_cells, rows_in_slots
+from trueness.inputs import Arrays
+from trueness.metrics._data import RowData, Runs, collapse, lone_scores, refine_cells, rows_in_slots
 from trueness.ruler import Floats, Ints, Ruler
 from trueness.summary import Summary
 
@@ -19,6 +22,7 @@ TIE = 1e-15  # values of C closer than this are the same but for rounding
 _CROWDED = 1 << 18  # candidate rows that are always few enough to sort
 _PARTS = 64  # parts of a cell that is cut
 _TABLE = 1 << 20  # parts in all
+_IN_MEMORY = 1 << 22  # candidate rows that are held at once where the rest does not fit
 
 
 class Point(NamedTuple):
@@ -154,13 +158,61 @@ def _crowded(summary: Summary, wanted: NDArray[np.bool_]) -> bool:
     return int(summary.rows[wanted].sum()) > max(_CROWDED, summary.n // 4)
 
 
-def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Spans) -> Extremes:
-    """Extremes from cells cut finer; only parts that may hold one and have more than one score are sorted."""
-    rows, total = data.arrays, data.total_weight
+def from_pieces(summary: Summary, pieces: Callable[[Ints], Iterable[Arrays]]) -> Extremes:
+    """Extremes of C over rows that do not fit in memory: a further pass reads those of the cells that may hold one."""
+    cells, on = _cells(summary), summary.ruler
+    wanted = cells.may_hold(Extremes().over(cells.end, cells.end, cells.before + cells.weight))
+    found, chosen, spans = Extremes(), summary.cells[wanted], cells.pick(wanted)
+    low, high = _edges(on, chosen)
+    total = float(summary.moments.weight.sum())
+    if int(summary.rows[wanted].sum()) > _IN_MEMORY:
+        numbers, parts = _numbers(on, chosen)
+        tables = (refine_cells(x.f, x.y, x.w, on, numbers, parts, soft=summary.soft) for x in pieces(_slots(on, chosen)))
+        table = functools.reduce(_joined, tables)
+        found, chosen, low, high, spans = _cut(found, table, parts, on, chosen, spans, total)
+    if not len(chosen):
+        return found
+    slots, taken = _slots(on, chosen), []
+    for x in pieces(slots):
+        at = rows_in_slots(x.f, on, slots)
+        inside = np.searchsorted(low, x.f[at], side="right") - 1
+        at = at[(inside >= 0) & (x.f[at] < high[inside])]
+        taken.append([x.f[at], x.y[at].astype(np.float64), *([] if x.w is None else [x.w[at]])])
+    f, y, *w = (np.concatenate(parts) for parts in zip(*taken, strict=True))
+    return _over_runs(found, collapse(f, y, w[0] if w else None, soft=summary.soft), total, low, high, spans)
+
+
+def _slots(on: Ruler, cells: Ints) -> Ints:
+    return np.unique(on.slot_of_cell[cells])
+
+
+def _joined(a: Floats, b: Floats) -> Floats:
+    """Tables of two pieces of the rows as one."""
+    return np.concatenate([a[:, :3] + b[:, :3], np.minimum(a[:, 3:4], b[:, 3:4]), np.maximum(a[:, 4:], b[:, 4:])], axis=1)
+
+
+def _numbers(on: Ruler, chosen: Ints) -> tuple[Ints, int]:
+    """The place of each chosen cell among them, -1 for all others, and into how many parts each is cut."""
     numbers = np.full(on.cells, -1, dtype=np.int64)
     numbers[chosen] = np.arange(len(chosen))
-    parts = 1 << max(0, min(_PARTS, _TABLE // len(chosen)).bit_length() - 1)
+    return numbers, 1 << max(0, min(_PARTS, _TABLE // len(chosen)).bit_length() - 1)
+
+
+def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Spans) -> Extremes:
+    """Extremes from cells cut finer; only parts that may hold one and have more than one score are sorted."""
+    rows = data.arrays
+    numbers, parts = _numbers(on, chosen)
     table = refine_cells(rows.f, rows.y, rows.w, on, numbers, parts, soft=rows.soft)
+    found, cell, low, high, spans = _cut(found, table, parts, on, chosen, cells, data.total_weight)
+    if not len(cell):
+        return found
+    return _sorted(found, data, rows_in_slots(rows.f, on, on.slot_of_cell[cell]), low, high, spans)
+
+
+def _cut(
+    found: Extremes, table: Floats, parts: int, on: Ruler, chosen: Ints, cells: _Spans, total: float
+) -> tuple[Extremes, Ints, Floats, Floats, _Spans]:
+    """Extremes at the ends of the parts, and the parts whose inside may pass them: cell, range of scores, and span."""
     held = np.flatnonzero(table[:, 0] > 0)
     cell, part = held // parts, held % parts
     weight, e, positive = table[held, :3].T / total
@@ -171,21 +223,22 @@ def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Sp
     spans = _Spans(start, before, e, positive, weight)
     found = found.over(spans.end, most, before + weight)
     wanted = spans.may_hold(found) & (least < most)
-    if not wanted.any():
-        return found
     cell, part = chosen[cell[wanted]], part[wanted]
-    taken = rows_in_slots(rows.f, on, on.slot_of_cell[cell])
     low, high = _edges(on, cell)
     k, u = on.k[cell], on.unit[cell]
     low = np.maximum(low, (k + part / parts) / u)
     high = np.where(part == parts - 1, high, np.minimum(high, (k + (part + 1) / parts) / u))
-    return _sorted(found, data, taken, low, high, spans.pick(wanted))
+    return found, cell, low, high, spans.pick(wanted)
 
 
 def _sorted(found: Extremes, data: RowData, taken: Ints | slice, low: Floats, high: Floats, spans: _Spans) -> Extremes:
     """Extremes of those found and of C at the scores of the rows taken that lie in ranges [low, high)."""
-    rows, total = data.arrays, data.total_weight
+    rows = data.arrays
     runs = collapse(rows.f[taken], rows.y[taken], None if rows.w is None else rows.w[taken], soft=rows.soft)
+    return _over_runs(found, runs, data.total_weight, low, high, spans)
+
+
+def _over_runs(found: Extremes, runs: Runs, total: float, low: Floats, high: Floats, spans: _Spans) -> Extremes:
     start, stop = np.searchsorted(runs.f, low), np.searchsorted(runs.f, high)
     count = stop - start
     at = np.repeat(np.arange(len(count)), count)  # the range of each run, range after range

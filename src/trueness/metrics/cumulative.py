@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueness.metrics._data import RowData, as_data
-from trueness.metrics._extremes import SLACK, TIE, Extremes, from_cells, from_rows
+from trueness.metrics._extremes import SLACK, TIE, Extremes, from_cells, from_pieces, from_rows
 from trueness.summary import Summary
 
 
@@ -70,7 +70,8 @@ def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Cumul
     ----------
     y_true : array-like or Summary
         Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. From a summary C is read at the
-        edges of the ruler's cells, and ``bracket`` bounds the exact values.
+        edges of the ruler's cells, and ``bracket`` bounds the exact values; a summary whose files or frame can be read
+        again gives the exact ones, from a pass over the rows of the cells that matter.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
@@ -102,7 +103,7 @@ def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Cumul
         sigma=_sigma(data),
         n=data.n if isinstance(data, Summary) else len(data.arrays.f),
         worst=_worst(found, SLACK if isinstance(data, Summary) else TIE),
-        bracket=_bracket(data) if isinstance(data, Summary) else None,
+        bracket=_bracket(data) if isinstance(data, Summary) and data.again is None else None,
     )
 
 
@@ -175,7 +176,14 @@ def ecce_r(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> flo
 
 
 def _extremes(data: RowData | Summary) -> Extremes:
-    return from_cells(data)[0] if isinstance(data, Summary) else from_rows(data)
+    if isinstance(data, RowData):
+        return from_rows(data)
+    if data.again is None:
+        return from_cells(data)[0]
+    if "extremes" not in data.found:
+        data.found["extremes"] = from_pieces(data, data.again)
+    found: Extremes = data.found["extremes"]
+    return found
 
 
 def _bracket(summary: Summary) -> Bracket:
