@@ -25,6 +25,7 @@ STAGES = [
     {"report"},
     {"papers"},
     {"demo"},
+    {"torch"},
     {"cli"},
     {"__main__"},
 ]

@@ -80,6 +80,7 @@ def summarize_files(
     >>> _ = path.write_text("happened,said\n1,0.9\n0,0.2\n1,0.6\n")
     >>> summarize_files(path, outcome="happened", prediction="said")
     <Summary of 3 rows in 3 of 48746 cells, integer sums>
+    >>> folder.cleanup()
     """
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     roles = Roles(outcome=outcome, predictions=(prediction,), weight=weight, by=groups)
