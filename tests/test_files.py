@@ -626,3 +626,81 @@ def test_files_that_change_between_the_passes(tmp_path):
     path.unlink()
     with pytest.raises(InputError, match="the input changed"):
         ecce_r(found)
+
+
+# Going on after an interruption
+
+
+class InterruptedRunError(Exception):
+    pass
+
+
+def interrupted_at(path, stop, kept, **options):
+    """A run that ends after `stop` pieces."""
+    original, pieces = engine.FileTable._reduced, []
+
+    def reduced(self, rows, on):
+        if len(pieces) == stop:
+            raise InterruptedRunError
+        pieces.append(rows)
+        return original(self, rows, on)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine.FileTable, "_reduced", reduced)
+        with pytest.raises(InterruptedRunError):
+            summarize_files(path, **COLUMNS, resume=kept, **options)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["parquet", "csv"])
+def test_an_interrupted_run_goes_on_to_the_same_bytes(tmp_path, monkeypatch, weighted, name):
+    monkeypatch.setattr(engine, "PIECE", 150)
+    write = write_parquet if name == "parquet" else write_csv
+    for k in range(3):
+        part = slice(k * 600, (k + 1) * 600)
+        write(tmp_path / f"{k}.{name}", {"y": Y[part], "p": F[part], "w": (W + 0.1)[part]})
+    files = tmp_path / f"*.{name}"
+    options = {"weight": "w"} if weighted else {}
+    summarize_files(files, **COLUMNS, **options).save(tmp_path / "whole.tns")
+    kept = tmp_path / "run.resume"
+    for stop in (0, 1, 5, 11):
+        interrupted_at(files, stop, kept, **options)
+        found = summarize_files(files, **COLUMNS, **options, resume=kept)
+        found.save(tmp_path / "resumed.tns")
+        assert (tmp_path / "resumed.tns").read_bytes() == (tmp_path / "whole.tns").read_bytes()
+        assert not kept.exists()
+        assert not (tmp_path / "run.resume.lock").exists()
+
+
+def test_what_an_interrupted_run_left_is_checked(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "PIECE", 150)
+    path, kept = write_csv(tmp_path / "a.csv", {"y": Y, "p": F, "q": F}), tmp_path / "run.resume"
+    interrupted_at(path, 3, kept)
+    with pytest.raises(InputError, match="columns changed since"):
+        summarize_files(path, outcome="y", prediction="q", resume=kept)
+    write_csv(path, {"y": 1 - Y, "p": F})
+    with pytest.raises(InputError, match="input changed since"):
+        summarize_files(path, **COLUMNS, resume=kept)
+    damaged = bytearray(kept.read_bytes())
+    damaged[-100] ^= 1
+    kept.write_bytes(damaged)
+    with pytest.raises(Exception, match=r"changed since|damaged"):
+        summarize_files(path, **COLUMNS, resume=kept)
+    kept.write_text("something else")
+    with pytest.raises(InputError, match="is not what an interrupted run leaves"):
+        summarize_files(path, **COLUMNS, resume=kept)
+    assert "Leave out by=" in message(path, by="p", resume=kept)
+
+
+def test_two_runs_on_one_checkpoint(tmp_path):
+    from trueness.engines._checkpoint import Checkpoint
+
+    path, kept = write_csv(tmp_path / "a.csv", {"y": Y, "p": F}), tmp_path / "run.resume"
+    with Checkpoint(str(kept), {}).held():
+        assert "another run is using it" in message(path, resume=kept)
+
+
+def test_the_reader_s_memory_is_limited(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F})
+    assert summarize_files(path, **COLUMNS, memory_limit="500MB") == summarize(Y, F)
+    assert "is not a size" in message(path, memory_limit="much")

@@ -157,6 +157,42 @@ def test_many_writers_never_mix():
     many_writers(20, 50)
 
 
+def kill_and_resume(times):
+    from trueness.engines import files
+
+    command = ["summarize", "a.csv", "-y", "y", "-p", "p", "-o", "resumed", "--resume"]
+
+    def run():
+        files.PIECE = 20
+        return cli.main(command)
+
+    assert exit_code(forked(run)) == 0
+    whole = Path("resumed").read_bytes()
+    moments, kept = random.Random(5), 0
+    for _ in range(times):
+        Path("resumed").unlink()
+        child = forked(run)
+        time.sleep(0.05 + moments.random() * 0.5)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        exit_code(child)
+        kept += Path("resumed.resume").exists()
+        if not Path("resumed").exists():
+            assert exit_code(forked(run)) == 0
+        assert Path("resumed").read_bytes() == whole
+        assert sorted(path.name for path in Path().iterdir() if "resume" in path.name) == ["resumed"]
+    return kept
+
+
+def test_killed_runs_go_on_to_the_same_bytes():
+    assert kill_and_resume(8) > 0
+
+
+@pytest.mark.slow
+def test_many_killed_runs_go_on_to_the_same_bytes():
+    kill_and_resume(100)
+
+
 LIMITED = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

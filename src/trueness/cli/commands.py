@@ -175,9 +175,11 @@ def compare(data: Data, level: float, rng: int, as_json: bool, key: str | None) 
 @cli.command(short_help="Files of any size to a summary.")
 @data_options()
 @click.option("--bins", type=int, multiple=True, help="A bin count to keep exact besides 15, 100 and the divisors of 16384.")
+@click.option("--memory-limit", metavar="SIZE", help="The most that the reader may hold, such as 1GB.")
+@click.option("--resume", is_flag=True, help="Keep the sums so far beside FILE, and go on from them after an interruption.")
 @out_option(None, "the summary, or with --by the folder of summaries,")
 @fault_options
-def summarize(data: Data, bins: tuple[int, ...], out: str) -> None:
+def summarize(data: Data, bins: tuple[int, ...], memory_limit: str | None, resume: bool, out: str) -> None:
     """Reduce files of any size to a summary that every other command takes; summaries of parts add up.
 
     With --by, FILE is a folder: one summary for each group, and groups.json which says whose each is.
@@ -195,7 +197,8 @@ def summarize(data: Data, bins: tuple[int, ...], out: str) -> None:
         raise click.UsageError(f"{out!r} is not a folder; with --by summaries go to a folder.")
     columns = {"outcome": roles.outcome, "prediction": roles.predictions[0], "weight": roles.weight, "by": data.by or None}
     with progress() as bars:
-        found = summarize_files(data.paths, **columns, bins=bins, **data.settings(), progress=bars.reading)
+        kept: dict[str, Any] = {"memory_limit": memory_limit, "resume": f"{out}.resume" if resume else None}
+        found = summarize_files(data.paths, **columns, bins=bins, **data.settings(), **kept, progress=bars.reading)
     if data.by:
         save_groups(found, out, data.by, data.paths)
         click.echo(f"{out}: {len(found)} groups, {sum(summary.n for summary in found.values())} rows")

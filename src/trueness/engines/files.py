@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness.engines._arrow import numeric_batches
+from trueness.engines._checkpoint import Checkpoint
 from trueness.engines._outcomes import Outcomes, raise_text
 from trueness.engines._sources import Paths, damaged_gzip, is_gzip, one_kind, opened
-from trueness.engines._tables import Roles, Table, describe, is_conversion, unreadable
+from trueness.engines._tables import Roles, Table, describe, is_conversion, literal, unreadable
 from trueness.engines.arrays import reduce_some
 from trueness.errors import InputError
 from trueness.inputs import Arrays, Column, Rows, columns_text, raise_bad_rows, raise_none_left, read_rows
@@ -44,6 +45,8 @@ def summarize_files(
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
     delimiter: str | None = None,
+    memory_limit: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Any:
     r"""Reduce files of any size to a summary, or to one for each group.
@@ -65,6 +68,10 @@ def summarize_files(
         The one value of the outcomes that means the event.
     delimiter : str, optional
         What parts the columns of a text file; found out from the header where not given.
+    memory_limit : str, optional
+        The most that the reader may hold, such as "1GB"; reading needs little.
+    resume : path, optional
+        Keep the sums so far in this file, and go on from them if it is there; it is removed at the end. Not with `by`.
     progress : callable, optional
         Called with the rows read, and the rows in all where that is known.
 
@@ -85,8 +92,13 @@ def summarize_files(
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     roles = Roles(outcome=outcome, predictions=(prediction,), weight=weight, by=groups)
     on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
-    with open_files(paths, roles, nan=nan, pos_label=pos_label, delimiter=delimiter) as table:
-        return table.summaries(on, progress) if groups else table.summary(on, progress)
+    if groups and resume is not None:
+        raise InputError("resume: groups are not kept in a file. Leave out by= or resume=.")
+    settings = {"nan": nan, "pos_label": pos_label, "delimiter": delimiter, "memory_limit": memory_limit}
+    with open_files(paths, roles, **settings) as table:
+        if groups:
+            return table.summaries(on, progress)
+        return table.summary(on, progress, None if resume is None else os.fspath(resume))
 
 
 @contextmanager
@@ -111,15 +123,24 @@ class FileTable:
     """Rows in files, read in the order of the files."""
 
     def __init__(
-        self, paths: list[str], roles: Roles, *, nan: str = "raise", pos_label: Any = None, delimiter: str | None = None
+        self,
+        paths: list[str],
+        roles: Roles,
+        *,
+        nan: str = "raise",
+        pos_label: Any = None,
+        delimiter: str | None = None,
+        memory_limit: str | None = None,
     ) -> None:
         import duckdb
 
         kind = one_kind(paths)
         if kind == "summary":
             raise InputError(f"{paths[0]!r} is named like a summary, and rows are wanted. Pass files of rows.")
-        self.roles, self.nan = roles, nan
+        self.roles, self.nan, self._pos_label = roles, nan, pos_label
         self._duckdb = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+        if memory_limit is not None:
+            self._limit_memory(memory_limit)
         self._stamps = {path: _stamp(path) for path in paths}
         self.tables = [self._described(path, kind, delimiter) for path in paths]
         for name in roles.wanted:
@@ -128,6 +149,12 @@ class FileTable:
                 which = ", ".join(f"{kind} in {table.path!r}" for kind, table in held.items())
                 raise InputError(f"column {name!r}: its type differs between the files ({which}). Give all files one type.")
         self.outcomes = Outcomes(self._duckdb, self.tables, roles.outcome, pos_label)
+
+    def _limit_memory(self, limit: str) -> None:
+        try:
+            self._duckdb.execute(f"SET memory_limit = {literal(str(limit))}")
+        except Exception as error:
+            raise InputError(f"memory_limit={limit!r} is not a size. Pass for example '1GB'.") from error
 
     def _described(self, path: str, kind: str, delimiter: str | None) -> Table:
         try:
@@ -145,12 +172,41 @@ class FileTable:
 
     # Rows and summaries
 
-    def summary(self, on: Ruler, progress: Progress | None = None) -> Summary:
-        """All rows reduced."""
-        whole = sum((self._reduced(rows, on) for rows, _ in self._pieces(progress)), start=empty_summary(on))
+    def summary(self, on: Ruler, progress: Progress | None = None, resume: str | None = None) -> Summary:
+        """All rows reduced; with `resume` the sums so far are kept in that file, and a run goes on from them."""
+        if resume is None:
+            whole = self._summed(on, progress, None)
+        else:
+            with Checkpoint(resume, self._facts(on)).held() as checkpoint:
+                whole = self._summed(on, progress, checkpoint)
         if whole.n == 0:
             raise_none_left(self._on_disk(), dict(whole.rejected))
         return replace(whole, again=None if whole.exponent else self._again)
+
+    def _summed(self, on: Ruler, progress: Progress | None, checkpoint: Checkpoint | None) -> Summary:
+        done, before = (0, None) if checkpoint is None else checkpoint.load()
+        whole = empty_summary(on) if before is None else before
+        for rows, _ in self._pieces(progress, skip=done):
+            whole = whole + self._reduced(rows, on)
+            done += len(rows)
+            if checkpoint is not None:
+                checkpoint.save(done, whole)
+        if checkpoint is not None:
+            checkpoint.remove()
+        return whole
+
+    def _facts(self, on: Ruler) -> dict[str, Any]:
+        """What a run goes on with only if it is the same."""
+        roles = {name: getattr(self.roles, name) for name in ("outcome", "predictions", "weight")}
+        files = {os.path.abspath(path): stamp for path, stamp in self._stamps.items()}
+        return {
+            "input": files,
+            "columns": roles,
+            "bins": on.bins,
+            "nan": self.nan,
+            "pos_label": self._pos_label,
+            "piece": PIECE,
+        }
 
     def _again(self, slots: Ints) -> Iterator[Arrays]:
         """The rows once more, a piece at a time, if the files are still what they were."""
@@ -214,18 +270,24 @@ class FileTable:
             notes=(*rows.notes, *self.outcomes.notes),
         )
 
-    def _pieces(self, progress: Progress | None) -> Iterator[tuple[Rows, Array | None]]:
-        """Rows a few million at a time, and the code of each one's group."""
-        held, rows, any_rows = list[list[Array]](), 0, False
+    def _pieces(self, progress: Progress | None, skip: int = 0) -> Iterator[tuple[Rows, Array | None]]:
+        """Rows a few million at a time, always cut at the same places, and the code of each one's group."""
+        held, rows, seen = list[list[Array]](), 0, 0
         for batch in self._batches(progress):
-            held.append(batch)
-            rows += len(batch[0])
-            if rows >= PIECE:
-                yield self._piece(held)
-                held, rows, any_rows = [], 0, True
+            done = max(skip - seen, 0)  # rows of this batch that an earlier run has reduced
+            seen += len(batch[0])
+            batch = [column[done:] for column in batch]
+            while len(batch[0]):
+                taken = min(PIECE - rows, len(batch[0]))
+                held.append([column[:taken] for column in batch])
+                batch = [column[taken:] for column in batch]
+                rows += taken
+                if rows == PIECE:
+                    yield self._piece(held)
+                    held, rows = [], 0
         if held:
             yield self._piece(held)
-        elif not any_rows:
+        elif not seen:
             self._raise_no_rows()
 
     def _piece(self, held: list[list[Array]]) -> tuple[Rows, Array | None]:
