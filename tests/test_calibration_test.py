@@ -811,7 +811,7 @@ def test_results_can_be_kept_and_shown():
     result = calibration_test(y, f, rng=0, resamples=99)
     kept = json.loads(json.dumps(result.to_dict()))
     fields = ("statistic", "value", "standardized", "pvalue", "log10_pvalue", "method", "reason", "n", "resamples", "seed")
-    assert tuple(kept) == fields
+    assert tuple(kept) == (*fields, "pvalue_bounds")
     assert kept["n"] == 100
     with pytest.raises(AttributeError):
         result.pvalue = 0.5
@@ -841,3 +841,18 @@ def test_progress_is_monotone_and_complete(statistic):
     assert set(total) == {900}
     assert list(done) == sorted(done)
     assert done[-1] == 900
+
+
+@pytest.mark.parametrize("statistic", ["ecce_mad", "ecce_r"])
+@pytest.mark.parametrize("soft", [False, True])
+def test_a_bare_summary_gives_bounds_for_the_p_value(statistic, soft):
+    rng = np.random.default_rng(11)
+    f = rng.random(40_000)
+    y = np.clip(f + rng.normal(0, 0.2, 40_000), 0, 1) if soft else (rng.random(40_000) < f).astype(float)
+    exact = calibration_test(y, f, statistic=statistic, method="asymptotic")
+    found = calibration_test(summarize(y, f), statistic=statistic, method="asymptotic")
+    low, high = found.pvalue_bounds
+    assert low <= exact.pvalue <= high
+    assert low <= found.pvalue <= high
+    assert exact.pvalue_bounds is None
+    assert found.to_dict()["pvalue_bounds"] == [low, high]

@@ -639,11 +639,11 @@ def interrupted_at(path, stop, kept, **options):
     """A run that ends after `stop` pieces."""
     original, pieces = engine.FileTable._reduced, []
 
-    def reduced(self, rows, on):
+    def reduced(self, rows, on, floats=False):
         if len(pieces) == stop:
             raise InterruptedRunError
         pieces.append(rows)
-        return original(self, rows, on)
+        return original(self, rows, on, floats)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine.FileTable, "_reduced", reduced)
@@ -704,3 +704,47 @@ def test_the_reader_s_memory_is_limited(tmp_path):
     path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F})
     assert summarize_files(path, **COLUMNS, memory_limit="500MB") == summarize(Y, F)
     assert "is not a size" in message(path, memory_limit="much")
+
+
+# Very many groups
+
+
+def test_as_many_groups_as_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "PIECE", 700)
+    monkeypatch.setattr("trueness.engines.groups._PENDING", 500)
+    holes = np.where(np.arange(N) % 9 == 0, np.nan, F)
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": holes, "g": np.arange(N) % 1500})
+    found = summarize_files(path, **COLUMNS, by="g", nan="drop")
+    assert len(found) == 1500
+    for group in range(1500):
+        at = np.arange(N) % 1500 == group
+        missing = int(np.isnan(holes[at]).sum())
+        assert found[group].rejected == ({"prediction missing or not finite": missing} if missing else {})
+        if missing < at.sum():
+            assert found[group] == summarize(Y[at], holes[at], nan="drop")
+    with pytest.raises(InputError, match="missing or not finite"):
+        summarize_files(path, **COLUMNS, by="g")
+
+
+def test_soft_labels_met_late_among_groups(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "PIECE", 700)
+    y = Y.astype(float)
+    y[-1] = 0.5
+    path = write_parquet(tmp_path / "a.parquet", {"y": y, "p": F, "g": G})
+    found = summarize_files(path, **COLUMNS, by="g")
+    for group, summary in found.items():
+        at = group == G
+        expected = summarize(y[at], F[at], sample_weight=np.ones(at.sum()))  # in float64, whatever the labels are
+        np.testing.assert_allclose(summary.sums, expected.sums, rtol=1e-12, atol=1e-14)
+
+
+def test_a_soft_label_met_late_starts_again_in_float64(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "PIECE", 300)
+    for place in (0, -1):
+        y = Y.astype(float)
+        y[place] = 0.5
+        path = write_parquet(tmp_path / "a.parquet", {"y": y, "p": F})
+        found, expected = summarize_files(path, **COLUMNS, resume=tmp_path / "kept"), summarize(y, F)
+        assert found.soft
+        np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-14)
+        np.testing.assert_array_equal(found.rows, expected.rows)

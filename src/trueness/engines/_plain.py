@@ -45,13 +45,13 @@ class HardSums:
         at += self.on.cells * label
         if len(f) < self.on.cells:  # few rows: sums of the cells they meet, not of all
             met, at = np.unique(at, return_inverse=True)
-            for j, term in enumerate(_powers(r)):
+            for j, term in enumerate(powers(r)):
                 self.table[j, met] += np.bincount(at, term).astype(np.int64)
             return
         if self._pending + len(f) > _EXACT:
             self._flush()
         self._pending += len(f)
-        for j, term in enumerate(_powers(r)):
+        for j, term in enumerate(powers(r)):
             self._block[j] += np.bincount(at, term, minlength=2 * self.on.cells)
 
     def _flush(self) -> None:
@@ -66,7 +66,7 @@ class HardSums:
         return integer_summary(self.table.reshape(4, 2, -1).T.reshape(-1, 8), self.on, **facts)
 
 
-def _powers(r: Floats) -> Iterator[Floats | None]:
+def powers(r: Floats) -> Iterator[Floats | None]:
     """What a row adds to n (None: one) and to the sums of floor(r^j·2^31 + ½), each power rounded once."""
     yield None
     power = r

@@ -103,11 +103,12 @@ def reduce_rows(rows: Rows, on: Ruler) -> Summary:
     return whole
 
 
-def reduce_some(rows: Rows, on: Ruler) -> Summary:
-    """The summary of the rows, of which none need be usable."""
+def reduce_some(rows: Rows, on: Ruler, *, floats: bool = False) -> Summary:
+    """The summary of the rows, of which none need be usable; with `floats` in float64 whatever the labels are."""
     exponent = weight_exponent(rows)
     parts = [
-        _reduce_segment(rows, on, exponent, start, min(start + _SEGMENT, len(rows))) for start in range(0, len(rows), _SEGMENT)
+        _reduce_segment(rows, on, exponent, start, min(start + _SEGMENT, len(rows)), floats)
+        for start in range(0, len(rows), _SEGMENT)
     ]
     return sum(parts[1:], start=parts[0])
 
@@ -152,9 +153,9 @@ def in_threads(start: int, stop: int, threads: int, work: Callable[[int, int], A
         return list(pool.map(work, cuts[:-1], cuts[1:]))
 
 
-def _reduce_segment(rows: Rows, on: Ruler, exponent: int, start: int, stop: int) -> Summary:
+def _reduce_segment(rows: Rows, on: Ruler, exponent: int, start: int, stop: int, floats: bool) -> Summary:
     compiled = accelerator(stop - start)
-    if rows.w is None:
+    if rows.w is None and not floats:
         try:
             if compiled is None:
                 return _plain(rows, lambda: HardSums(on), _PLAIN_HARD_THREADS, start, stop)

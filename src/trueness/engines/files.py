@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from trueness.engines._arrow import numeric_batches
 from trueness.engines._checkpoint import Checkpoint
 from trueness.engines._outcomes import Outcomes, raise_text
+from trueness.engines._plain import SoftLabelMet
 from trueness.engines._sources import Paths, damaged_gzip, is_gzip, one_kind, opened
 from trueness.engines._tables import Roles, Table, describe, is_conversion, literal, unreadable
 from trueness.engines.arrays import reduce_some
+from trueness.engines.groups import GroupedSums
 from trueness.errors import InputError
 from trueness.inputs import Arrays, Column, Rows, columns_text, raise_bad_rows, raise_none_left, read_rows
 from trueness.ruler import Ints, Ruler, ruler
@@ -183,11 +185,15 @@ class FileTable:
             raise_none_left(self._on_disk(), dict(whole.rejected))
         return replace(whole, again=None if whole.exponent else self._again)
 
-    def _summed(self, on: Ruler, progress: Progress | None, checkpoint: Checkpoint | None) -> Summary:
-        done, before = (0, None) if checkpoint is None else checkpoint.load()
+    def _summed(self, on: Ruler, progress: Progress | None, checkpoint: Checkpoint | None, *, floats: bool = False) -> Summary:
+        done, before = (0, None) if checkpoint is None or floats else checkpoint.load()
         whole = empty_summary(on) if before is None else before
+        floats = floats or not whole.exact
         for rows, _ in self._pieces(progress, skip=done):
-            whole = whole + self._reduced(rows, on)
+            part = self._reduced(rows, on, floats)
+            if whole.n and whole.exact != part.exact:  # a soft label met late: all rows again, in float64
+                return self._summed(on, progress, checkpoint, floats=True)
+            whole = whole + part
             done += len(rows)
             if checkpoint is not None:
                 checkpoint.save(done, whole)
@@ -217,7 +223,27 @@ class FileTable:
             yield rows.arrays(whole=False)
 
     def summaries(self, on: Ruler, progress: Progress | None = None) -> dict[Any, Summary]:
-        """The rows of every group reduced."""
+        """The rows of every group reduced; hard labels without weights in one table, whatever the number of groups."""
+        try:
+            found = self._one_by_one(on, progress) if self.roles.weight is not None else self._together(on, progress)
+        except SoftLabelMet:
+            found = self._one_by_one(on, progress)
+        if not any(summary.n for summary in found.values()):
+            raise_none_left(self._on_disk(), dict(sum(found.values(), start=empty_summary(on)).rejected))
+        return found
+
+    def _together(self, on: Ruler, progress: Progress | None) -> dict[Any, Summary]:
+        sums, numbers = GroupedSums(on), dict[int, int]()
+        for rows, codes in self._pieces(progress):
+            values, inverse = np.unique(np.asarray(codes), return_inverse=True)
+            number = np.array([numbers.setdefault(code, len(numbers)) for code in values.tolist()])
+            try:
+                sums.add(rows, number[inverse])
+            except InputError:
+                raise_bad_rows(self._on_disk())
+        return sums.summaries({number: self._group_of(code) for code, number in numbers.items()})
+
+    def _one_by_one(self, on: Ruler, progress: Progress | None) -> dict[Any, Summary]:
         found: dict[Any, Summary] = {}
         for rows, codes in self._pieces(progress):
             if codes is None:
@@ -226,9 +252,7 @@ class FileTable:
             values, starts = np.unique(codes[order], return_index=True)
             for code, at in zip(values.tolist(), np.split(order, starts[1:]), strict=True):
                 group = self._group_of(code)
-                found[group] = found.get(group, empty_summary(on)) + self._reduced(rows.taken(at), on)
-        if not any(summary.n for summary in found.values()):
-            raise_none_left(self._on_disk(), dict(sum(found.values(), start=empty_summary(on)).rejected))
+                found[group] = found.get(group, empty_summary(on)) + self._reduced(rows.taken(at), on, True)
         return found
 
     def columns(self, limit: int | None = None, progress: Progress | None = None) -> Columns | None:
@@ -295,9 +319,9 @@ class FileTable:
         w = rest.pop(0) if self.roles.weight is not None else None
         return self._rows(y, f, w, self.roles.predictions[0]), rest[0] if self.roles.by else None
 
-    def _reduced(self, rows: Rows, on: Ruler) -> Summary:
+    def _reduced(self, rows: Rows, on: Ruler, floats: bool = False) -> Summary:
         try:
-            return reduce_some(rows, on)
+            return reduce_some(rows, on, floats=floats)
         except InputError:
             raise_bad_rows(self._on_disk())  # again over all rows, so that counts and places are those of the files
 

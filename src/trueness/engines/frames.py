@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueness.engines.arrays import reduce_some
+from trueness.engines.groups import GroupedSums
 from trueness.engines.reduction import Plan, SoftLabelsMet, summaries
 from trueness.errors import InputError
 from trueness.inputs import Arrays, Rows, columns_text, group_values, missing_column, read_rows, roots, unwrapped
@@ -131,6 +132,10 @@ def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[An
     codes = np.fromiter((code.setdefault(key, len(code)) for key in keys), dtype=np.int64, count=len(keys))
     if len(code) == 1:
         return {next(iter(code)): whole}
+    if whole.exact:
+        sums = GroupedSums(on)
+        sums.add(rows, codes)
+        return sums.summaries({number: group for group, number in code.items()})
     order = np.argsort(codes, kind="stable")
     stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
     return {group: reduce_some(rows.taken(stretches[number]), on) for group, number in code.items()}

@@ -13,6 +13,7 @@ from trueness.inference._points import check_frequencies, has_unit_weights
 from trueness.inference._requests import Request
 from trueness.inference.null import SOFT, Drawn, Progress, Resampling, Wanted, check_resamples, check_seed
 from trueness.metrics._data import RowData, as_data
+from trueness.metrics.cumulative import ecce
 from trueness.metrics.options import check_choice
 from trueness.ruler import Floats
 from trueness.summary import Summary
@@ -36,6 +37,8 @@ class CalibrationTest:
     n: int
     resamples: int | None = None
     seed: int | None = None
+    # Certain bounds for the p-value of the rows, where only their summary is known and the limit law is used.
+    pvalue_bounds: tuple[float, float] | None = None
 
     def __repr__(self) -> str:
         return f"{self.statistic} = {self.value:.4g}, p {self.shown} ({self.method}; {self.reason}), n = {self.n}"
@@ -175,7 +178,7 @@ def outcome_of(
         reason = "every prediction is 0 or 1 and none is contradicted"
         return CalibrationTest(**facts, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
     if not simulated:
-        return _asymptotic(facts, value / sigma, reason)
+        return _asymptotic(facts, sigma, reason, resampling.data)
     if drawn is None:
         drawn = resampling.draw(seed, resamples, Wanted(), progress=progress)[0]
     pvalue = drawn.pvalue()
@@ -221,14 +224,19 @@ def _contradicted(resampling: Resampling) -> int:
     return int(np.ceil(np.abs(points.e[at]).sum()))
 
 
-def _asymptotic(facts: dict[str, Any], standardized: float, reason: str) -> CalibrationTest:
-    law = LAWS[facts["statistic"]]
+def _asymptotic(facts: dict[str, Any], sigma: float, reason: str, data: RowData | Summary) -> CalibrationTest:
+    law, standardized = LAWS[facts["statistic"]], facts["value"] / sigma
+    bounds = None
+    if isinstance(data, Summary) and (bracket := ecce(data).bracket) is not None:
+        low, high = bracket.mad if facts["statistic"] == "ecce_mad" else bracket.range
+        bounds = (max(law.sf(high / sigma), _SMALLEST), max(law.sf(low / sigma), _SMALLEST))
     return CalibrationTest(
         **facts,
         standardized=standardized,
         pvalue=max(law.sf(standardized), _SMALLEST),
         log10_pvalue=law.logsf(standardized) / math.log(10),
         reason=reason,
+        pvalue_bounds=bounds,
     )
 
 
@@ -241,7 +249,7 @@ def _soft(request: Request, value: float, resampling: Resampling, method: str) -
     facts: dict[str, Any] = {"statistic": request.name, "value": value, "n": points.n, "method": "asymptotic"}
     if variance == 0:
         return CalibrationTest(**facts, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
-    return _asymptotic(facts, value / (math.sqrt(variance) / points.total), reason)
+    return _asymptotic(facts, math.sqrt(variance) / points.total, reason, resampling.data)
 
 
 def residual_variance(resampling: Resampling, squares: Floats | None = None) -> tuple[float, str]:
