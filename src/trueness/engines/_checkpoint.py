@@ -1,6 +1,7 @@
 """Going on where a long run was interrupted: the sums so far beside the result, with what they are sums of."""
 
 import contextlib
+import glob
 import json
 import os
 from collections.abc import Iterator
@@ -48,9 +49,12 @@ class Checkpoint:
         write_atomically(self.path, head.encode() + b"\n" + encode(summary))
 
     def remove(self) -> None:
-        """The run is done."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path)
+        """The run is done: nothing of it stays, nor of runs that were killed while they wrote, for no other is writing."""
+        folder, name = os.path.split(self.path)
+        half = glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.{'?' * 16}.tmp"))
+        for path in (self.path, *half):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
 
     @contextmanager
     def held(self) -> Iterator["Checkpoint"]:
