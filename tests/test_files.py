@@ -748,3 +748,31 @@ def test_a_soft_label_met_late_starts_again_in_float64(tmp_path, monkeypatch):
         assert found.soft
         np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-14)
         np.testing.assert_array_equal(found.rows, expected.rows)
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_a_flipped_bit_where_pages_have_checksums(tmp_path, compression, version):
+    options = {"write_page_checksum": True, "compression": compression, "data_page_version": version, "row_group_size": 700}
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F, "g": G}, **options)
+    content, expected = path.read_bytes(), summarize(Y, F)
+    assert summarize_files(path, **COLUMNS) == expected
+    place = random.Random(6)
+    errors = 0
+    for _ in range(60):
+        altered = bytearray(content)
+        altered[place.randrange(len(content))] ^= 1 << place.randrange(8)
+        path.write_bytes(altered)
+        try:
+            assert summarize_files(path, **COLUMNS) == expected
+        except InputError:
+            errors += 1
+    assert errors > 20
+
+
+def test_a_summary_of_what_was_piped_in_has_no_way_back(tmp_path, monkeypatch):
+    content = write_csv(tmp_path / "a.csv", {"y": Y, "p": F}).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    found = summarize_files("-", **COLUMNS)
+    assert found.again is None
+    assert ecce(found).bracket is not None

@@ -7,10 +7,11 @@ import os
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from trueness.engines._delimited import has_rows, line_of, read_header
+from trueness.engines._pages import wrong_page
 from trueness.engines._sources import damaged_gzip, is_gzip
 from trueness.errors import InputError
 from trueness.inputs import missing_column
@@ -50,6 +51,7 @@ class Table:
     names: dict[str, str]  # column → identifier in the source
     types: dict[str, str]  # column → "number", "float32", "truth value", "text", or "" where the file does not say
     rows: int | None = None  # as the file's own footer says
+    chunks: list[tuple[int, int]] = field(default_factory=list)  # offset and size of the columns' parts of a Parquet file
     width: int = 0  # columns of a delimited text
     delimiter: str = ""
 
@@ -77,6 +79,16 @@ class Table:
     def group(self, name: str) -> str:
         """A column of groups, NULL where missing."""
         return f"{self.column(name)}::VARCHAR" if "WITH TIME ZONE" in self.types[name] else self.column(name)
+
+    def check_pages(self) -> None:
+        """Raise where a page of the columns read is not what its checksum says."""
+        try:
+            wrong = wrong_page(self.path, self.chunks)
+        except ValueError as error:
+            raise InputError(f"{self.path!r}: is damaged ({error}). Make it again; nothing was counted.") from error
+        if wrong is not None:
+            text = f"the page at byte {wrong} is not what its checksum says"
+            raise InputError(f"{self.path!r}: is damaged ({text}). Make it again; nothing was counted.")
 
     def check_rows(self, rows: int) -> None:
         """Raise where another number of rows was read than the file has, as far as that can be known."""
@@ -195,6 +207,7 @@ def _parquet(connection: Any, path: str, roles: Roles) -> Table:
         names={name: shown[k][0] for name, k in at.items()},
         types={name: _kind(str(shown[k][1])) for name, k in at.items()},
         rows=int(rows),
+        chunks=_chunks(connection, path, roles),
     )
     for name in roles.numbers:
         kind = table.types[name]
@@ -208,6 +221,13 @@ def _parquet(connection: Any, path: str, roles: Roles) -> Table:
                 f"column {name!r}: is of type {table.types[name]} in {path!r}, which names no groups. Choose another."
             )
     return table
+
+
+def _chunks(connection: Any, path: str, roles: Roles) -> list[tuple[int, int]]:
+    """Where the parts of the wanted columns lie."""
+    wanted = "path_in_schema, coalesce(dictionary_page_offset, data_page_offset), data_page_offset, total_compressed_size"
+    found = connection.sql(f"SELECT {wanted} FROM parquet_metadata({location(path)})").fetchall()
+    return [(min(start or data, data), size) for name, start, data, size in found if name in roles.wanted]
 
 
 def _parquet_names(connection: Any, path: str, shown: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from trueness.engines._arrow import numeric_batches
 from trueness.engines._checkpoint import Checkpoint
 from trueness.engines._outcomes import Outcomes, raise_text
 from trueness.engines._plain import SoftLabelMet
-from trueness.engines._sources import Paths, damaged_gzip, is_gzip, one_kind, opened
+from trueness.engines._sources import Copied, Paths, damaged_gzip, is_gzip, one_kind, opened
 from trueness.engines._tables import Roles, Table, describe, is_conversion, literal, unreadable
 from trueness.engines.arrays import reduce_some
 from trueness.engines.groups import GroupedSums
@@ -100,7 +100,9 @@ def summarize_files(
     with open_files(paths, roles, **settings) as table:
         if groups:
             return table.summaries(on, progress)
-        return table.summary(on, progress, None if resume is None else os.fspath(resume))
+        found = table.summary(on, progress, None if resume is None else os.fspath(resume))
+    copied = any(isinstance(table.path, Copied) for table in table.tables)
+    return replace(found, again=None) if copied else found  # what was piped in is gone
 
 
 @contextmanager
@@ -365,6 +367,8 @@ class FileTable:
         done = 0
         for table in self.tables:
             began = done
+            if table.chunks and table.rows:
+                table.check_pages()
             with _checksum_beside(table.path):
                 for batch in self._streamed(table):
                     done += len(batch[0])
