@@ -226,3 +226,30 @@ def merge(paths: tuple[str, ...], out: str) -> None:
         whole = merged(paths, bars.reading)
     whole.save(out)
     _tell_saved(whole, out)
+
+
+@cli.command(short_help="The experiments of four papers, redone.")
+@click.argument("paper", type=click.Choice(["soft-labels", "logit-smoothing", "smooth-ece", "cumulative"]))
+@click.option("--quick", is_flag=True, help="Fewer draws: at most three minutes.")
+@click.option("--data", metavar="DIR", help="Folder with the real data; what needs a file that is missing says which.")
+@click.option("--format", "form", type=click.Choice(["png", "svg"]), default="png", show_default=True, help="Of the figures.")
+@click.option("--rng", type=click.IntRange(0), default=0, show_default=True, help="Seed of all draws.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-o", "--out", metavar="DIR", help="Folder for the figures, made if missing; the paper's name unless told.")
+@fault_options
+def reproduce(paper: str, quick: bool, data: str | None, form: str, rng: int, as_json: bool, out: str | None) -> None:
+    """Redo a paper's experiments: what was printed, what comes out here, and whether the two agree.
+
+    \b
+    trueness reproduce cumulative --quick --data data/ -o out/
+    """
+    from trueness.papers import reproduce as run
+
+    folder = out or paper
+    if os.path.lexists(folder) and not os.path.isdir(folder):
+        raise click.UsageError(f"{folder!r} is not a folder; give the name of one.")
+    with progress() as bars:
+        found = run(paper, quick=quick, data=data, out=folder, form=form, seed=rng, progress=bars.step)
+    echo_json(found.to_dict()) if as_json else click.echo(str(found))
+    if not as_json and found.figures:
+        click.echo(f"{len(found.figures)} figures are in {folder}.")

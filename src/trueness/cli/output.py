@@ -70,6 +70,10 @@ class Progress:
         """Draws made so far."""
         self._update("simulating", done, total)
 
+    def step(self, what: str, done: int, total: int | None) -> None:
+        """Parts of a named piece of work done so far."""
+        self._update(what, done, total)
+
     def _update(self, what: str, done: int, total: int | None) -> None:
         if self._bars is None:
             return
