@@ -187,3 +187,36 @@ def test_a_training_loop():
             collected.update(y_true=y[part], y_prob=model(x[part])[:, 0])
         errors.append(smooth_ece(collected.compute()))
     assert errors[-1] < errors[0]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("y", [Y, Y.astype(bool), Y.astype(np.float32), SOFT], ids=["int", "bool", "float", "soft"])
+def test_summarize_leaves_tensors_on_their_device(y, monkeypatch):
+    on_device = torch.as_tensor(y).cuda(), torch.as_tensor(F).cuda().requires_grad_()
+    copied = []
+    real = torch.Tensor.cpu
+    monkeypatch.setattr(torch.Tensor, "cpu", lambda x, *a, **k: (copied.append(x.numel()), real(x, *a, **k))[1])
+    found = summarize(*on_device, bins=7)
+    expected = summarize(y, F, bins=7)
+    assert N not in copied
+    if y is SOFT:
+        np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-14)
+    else:
+        assert found == expected
+
+
+@pytest.mark.gpu
+def test_what_cannot_be_used_on_a_device_is_told_by_row():
+    f = torch.as_tensor(F).cuda()
+    f[5] = torch.nan
+    with pytest.raises(InputError, match="first: row 5"):
+        summarize(torch.as_tensor(Y).cuda(), f)
+    assert summarize(torch.as_tensor(Y).cuda(), f, nan="drop").n == N - 1
+
+
+def test_more_rows_at_one_score_than_its_integers_hold():
+    collected = CalibrationSummary()
+    collected.update(y_true=torch.tensor([1]), y_prob=torch.tensor([1.0]))
+    collected.table *= 2**32
+    with pytest.raises(InputError, match=r"at most 2\^32"):
+        collected.compute()

@@ -86,6 +86,11 @@ def summarize(
     True
     """
     on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
+    if "torch" in sys.modules and sample_weight is None and pos_label is None:
+        from trueness.engines.torch import reduce_on_device
+
+        if (found := reduce_on_device(y_true, y_prob, on, nan)) is not None:
+            return found
     parts = chunk_stream(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label)
     if parts is None:
         return reduce_rows(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, align=align), on)

@@ -15,6 +15,7 @@ from trueness.ruler import COARSE, END, FINE, ZONE_OFFSET, Ruler
 from trueness.summary import Summary, float_summary, integer_summary
 
 _CHUNK = 1 << 22  # rows worked on at a time
+_SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
 _CODES = len(REASONS) + 3  # 0, the reasons, a soft label, a weight of zero
 _TOLERANCE = {"float16": 4 * 2.0**-10, "bfloat16": 4 * 2.0**-7, "float32": 4 * 2.0**-23, "float64": 4 * 2.0**-52}
 
@@ -113,20 +114,64 @@ class TensorSums:
         self.rows.index_add_(0, cell, used.to(torch.int64))
         self.table.index_add_(0, cell, torch.stack(terms, dim=1))
 
+    def counts(self) -> dict[int, int]:
+        """How many rows have each code but 0."""
+        codes = self.codes.cpu().numpy()
+        return {code: int(codes[_index(code)]) for code in (*REASONS, ZERO, SOFT)}
+
     def summary(self, *, nan: str = "raise", notes: tuple[str, ...] = ()) -> Summary:
         """The sums so far, brought to the host; raises for rows that are not allowed."""
-        codes = self.codes.cpu().numpy()
-        counts = {code: int(codes[_index(code)]) for code in (*REASONS, ZERO, SOFT)}
-        _raise_unusable(counts, int(codes[:_CODES].sum()), nan)
-        rejected = {REASONS.get(code, ZERO_WEIGHT): count for code, count in counts.items() if count}
-        facts = {"rejected": rejected, "clipped": int(codes[_CODES]), "source": tuple(sorted(notes))}
+        counts = self.counts()
         table = self.table.cpu().numpy()
+        rows = self.rows.cpu().numpy() if self.floats else table[:, 0]
+        _raise_unusable(counts, int(rows.sum()) + sum(counts.values()), nan)
+        rejected = {REASONS.get(code, ZERO_WEIGHT): count for code, count in counts.items() if count}
+        facts = {"rejected": rejected, "clipped": int(self.codes[_CODES]), "source": tuple(sorted(notes))}
         if self.floats:
             soft = bool(table[:, -1].sum() > 0)
-            return float_summary(self.rows.cpu().numpy(), table[:, :-1].T, self.on, soft=soft, **facts)
+            return float_summary(rows, table[:, :-1].T, self.on, soft=soft, **facts)
+        if int(rows.max()) >= _SEGMENT << 1:  # each of its rows added up to 2^31 to an int64
+            raise InputError(
+                f"y_prob: {int(rows.max())} rows have nearly the same score; at most 2^32 fit. Call compute sooner."
+            )
         by_row = np.empty((self.on.cells, 8), dtype=np.int64)
         by_row[self.on.row_of_cell] = table.reshape(self.on.cells, 8)
         return integer_summary(by_row, self.on, **facts)
+
+
+def reduce_on_device(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
+    """The summary of two tensors where they are, a CUDA device; None where the rows must be looked at on the host.
+
+    That is so for other tensors, and for rows that cannot be used: the error shall say which.
+    """
+    import torch
+
+    if not all(isinstance(x, torch.Tensor) and x.is_cuda and x.layout == torch.strided and x.ndim == 1 for x in (y, f)):
+        return None
+    if len(y) != len(f) or len(f) == 0 or y.device != f.device or y.is_complex() or not f.is_floating_point():
+        return None
+    parts = []
+    for start in range(0, len(f), _SEGMENT):
+        rows = slice(start, start + _SEGMENT)
+        part = _reduce_segment(y.detach()[rows], f.detach()[rows], on, nan)
+        if part is None:
+            return None
+        parts.append(part)
+    return sum(parts[1:], start=parts[0])
+
+
+def _reduce_segment(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
+    for floats in (False, True):
+        sums = TensorSums(on, f.device, floats=floats)
+        sums.update(y, f)
+        counts = sums.counts()
+        soft = counts.pop(SOFT)
+        if any(count for code, count in counts.items() if nan != "drop" or code not in DROPPABLE):
+            return None
+        if not soft:
+            found = sums.summary(nan=nan)
+            return found if found.n else None
+    return None
 
 
 def _index(code: Any) -> Any:
