@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from trueness import Summary, sql, summarize, summarize_frame
+from trueness import Summary, ecce, sql, summarize, summarize_frame
 from trueness.errors import InputError
 from trueness.ruler import ruler
 
@@ -39,6 +39,13 @@ def near(found, expected):
     np.testing.assert_array_equal(found.rows, expected.rows)
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-15)
     assert found.rejected == expected.rejected
+
+
+def assert_exact(found, **weight):
+    expected = ecce(Y, F, **weight)
+    assert (found.mad, found.range) == pytest.approx((expected.mad, expected.range), rel=1e-12)
+    assert found.worst.low == pytest.approx(expected.worst.low, rel=1e-12)
+    assert found.worst.high == pytest.approx(expected.worst.high, rel=1e-12)
 
 
 # Spark
@@ -79,9 +86,18 @@ def spark_frame(spark):
     return spark.createDataFrame(TABLE)
 
 
-@pytest.mark.parametrize("partitions", [1, 7])
+@pytest.mark.parametrize("partitions", [1, 2, 7, 64])
 def test_spark_gives_the_same_bits(spark_frame, partitions):
-    assert summarize_frame(spark_frame.repartition(partitions), **NAMES, bins=7) == WHOLE
+    from pyspark.sql.functions import rand
+
+    shuffled = spark_frame.orderBy(rand(seed=partitions)).repartition(partitions)
+    assert summarize_frame(shuffled, **NAMES, bins=7) == WHOLE
+
+
+def test_spark_reads_the_rows_that_matter_again(spark_frame):
+    found = ecce(summarize_frame(spark_frame.repartition(5), **NAMES))
+    assert found.bracket is None
+    assert_exact(found)
 
 
 def test_spark_groups(spark_frame):
@@ -193,10 +209,42 @@ def dask_frame(**options):
     return dd.from_delayed([made(number, **options) for number in range(8)], meta=part(0).iloc[:0], verify_meta=False)
 
 
+def delayed_read(path):
+    import dask
+
+    return dask.delayed(pd.read_parquet)(path)
+
+
 def test_dask_gives_the_same_bits(dask_client):
     assert summarize_frame(dask_frame(), **NAMES, bins=7) == WHOLE
     near(summarize_frame(dask_frame(), outcome="s", prediction="p", weight="w"), summarize(SOFT, F, sample_weight=W))
     assert summarize_frame(dask_frame(), **NAMES, by="g")["a"] == summarize(Y[G == "a"], F[G == "a"])
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7, 64])
+def test_dask_partitions_shuffled_give_the_same_bits(dask_client, partitions):
+    import dask.dataframe as dd
+
+    shuffled = TABLE.to_pandas().sample(frac=1, random_state=partitions, ignore_index=True)
+    assert summarize_frame(dd.from_pandas(shuffled, npartitions=partitions, sort=False), **NAMES, bins=7) == WHOLE
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_dask_reads_the_rows_that_matter_again(dask_client, weight):
+    found = ecce(summarize_frame(dask_frame(), **NAMES, weight=weight))
+    assert found.bracket is None
+    assert_exact(found, sample_weight=None if weight is None else W)
+
+
+def test_a_frame_that_changes_between_the_passes(dask_client, tmp_path):
+    import dask.dataframe as dd
+
+    frame = TABLE.to_pandas()
+    frame.to_parquet(tmp_path / "a.parquet")
+    found = summarize_frame(dd.from_delayed([delayed_read(tmp_path / "a.parquet")], meta=frame.iloc[:0]), **NAMES)
+    frame.iloc[::2].to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="the input changed"):
+        ecce(found)
 
 
 def test_a_dask_worker_killed_in_the_middle_changes_nothing(dask_client):

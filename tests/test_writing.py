@@ -235,19 +235,40 @@ def test_a_write_that_fails_at_any_moment(monkeypatch):
         assert leftovers() == []
 
 
+MEMORY = """
+import resource, sys
+from trueness import cli
+import duckdb, scipy, numpy
+import trueness.assessment, trueness.engines.files
+duckdb.connect().sql("select 1").fetchall()
+if sys.argv[1] != "all":
+    size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (size + (int(sys.argv[1]) << 20),) * 2)
+sys.exit(cli.main(["assess", "big.csv", "-y", "y", "-p", "p"]))
+"""
+
+
 def test_memory_that_runs_out_is_3():
-    script = (
-        "import resource, sys\nfrom trueness import cli\nimport duckdb, scipy, numpy\n"
-        "import trueness.assessment, trueness.engines.files\n"
-        "duckdb.connect().sql('select 1').fetchall()\n"
-        "size = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
-        "resource.setrlimit(resource.RLIMIT_AS, (size + (40 << 20),) * 2)\n"
-        "sys.exit(cli.main(['assess', 'big.csv', '-y', 'y', '-p', 'p']))"
-    )
+    """With less and less memory the answer is the same, or there is none and a sentence says why."""
     rows = Path("a.csv").read_text().partition("\n")[2]
     Path("big.csv").write_text("y,p\n" + rows * 1500)
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120, check=False, env=environment)
-    assert done.returncode == 3, done.stderr
-    assert b"memory" in done.stderr.lower()
-    assert b"Traceback" not in done.stderr
+
+    def run(mebibytes):
+        script = [sys.executable, "-c", MEMORY, mebibytes]
+        return subprocess.run(script, capture_output=True, timeout=120, check=False, env=environment)
+
+    whole = run("all")
+    assert whole.returncode == 0, whole.stderr
+    codes = []
+    for mebibytes in ("40", "120", "360", "1080", "3240"):
+        done = run(mebibytes)
+        codes.append(done.returncode)
+        assert done.returncode in (0, 3), done.stderr
+        assert b"Traceback" not in done.stderr
+        if done.returncode:
+            assert b"memory" in done.stderr.lower()
+        else:
+            assert done.stdout == whole.stdout
+    assert codes[0] == 3
+    assert codes[-1] == 0

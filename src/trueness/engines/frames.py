@@ -1,5 +1,6 @@
 """Data frames → Summary: columns in memory go to the array engine; lazy frames reduce where they are, through narwhals."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -63,10 +64,12 @@ def summarize_frame(
     frame = unwrapped(frame)
     kind = roots(frame)
     if kind & {"dask", "dask_expr"}:
-        from trueness.engines.dask import reduce_partitions
+        from trueness.engines.dask import reduce_partitions, rows_again
 
         found = reduce_partitions(frame, names, groups, on, {**settings, "whole": False})
         require_event(found, names, pos_label)
+        if not groups and found and not found[None].exponent:
+            found = {None: with_second_pass(found[None], lambda slots: rows_again(frame, names, on, settings, slots))}
     elif type(frame).__name__ == "RecordBatchReader":
         found = merged(reduce_columns(batch, names, groups, on, {**settings, "whole": False}) for batch in frame)
         require_event(found, names, pos_label)
@@ -111,17 +114,22 @@ def merged(parts: Iterable[Mapping[Any, Summary]]) -> dict[Any, Summary]:
 
 def reduce_columns(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> dict[Any, Summary]:
     """Groups and their summaries, from a frame whose columns can be read in place."""
-    wanted = {role: None if name is None else column_of(frame, name) for role, name in names.items()}
     by = [group_values(column_of(frame, name), f"column {name!r}") for name in groups]
-    if _length(wanted["prediction"]) == 0:
+    if _length(column_of(frame, str(names["prediction"]))) == 0:
         return {} if groups else {None: empty_summary(on)}
-    called = columns_text([name or "" for name in names.values()])
-    rows = read_rows(
-        wanted["outcome"], wanted["prediction"], wanted["weight"], names=(called[0], called[1], called[2]), **settings
-    )
+    rows = read_columns(frame, names, settings)
     if not groups:
         return {None: reduce_some(rows, on)}
     return reduce_groups(rows, by, on)
+
+
+def read_columns(frame: Any, names: Names, settings: Settings) -> Rows:
+    """The columns of a frame whose columns can be read in place, as rows that are checked when they are read."""
+    wanted = {role: None if name is None else column_of(frame, name) for role, name in names.items()}
+    called = columns_text([name or "" for name in names.values()])
+    return read_rows(
+        wanted["outcome"], wanted["prediction"], wanted["weight"], names=(called[0], called[1], called[2]), **settings
+    )
 
 
 def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[Any, Summary]:
@@ -235,7 +243,22 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
         found = summaries(_grouped(selected, plan), plan, **facts)
     if groups:
         return found
-    return {None: replace(found[None], again=lambda slots: [_rows_in(selected, plan, slots)])}
+    return {None: with_second_pass(found[None], lambda slots: [_rows_in(selected, plan, slots)])}
+
+
+def with_second_pass(summary: Summary, read: Callable[[Ints], list[Arrays]]) -> Summary:
+    """The summary, and how the rows of some slots are read again: if they are still the rows that were summed."""
+
+    def again(slots: Ints) -> list[Arrays]:
+        found = read(slots)
+        there = np.isin(summary.ruler.slot_of_cell[summary.cells], slots)
+        expected = float(summary.moments.weight[there].sum())
+        weight = math.fsum(len(part.f) if part.w is None else float(part.w.sum()) for part in found)
+        if not math.isclose(weight, expected, rel_tol=1e-9):
+            raise InputError("the frame gave other rows when it was read again: the input changed. Summarize it again.")
+        return found
+
+    return replace(summary, again=again)
 
 
 def _rows_in(lazy: Any, plan: Plan, slots: Ints) -> Arrays:
