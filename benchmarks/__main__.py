@@ -12,16 +12,21 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import costs, ours, peers
+import trueness
+from benchmarks import costs, engines, gpu, ours, peers
 from benchmarks.data import DESCRIPTIONS, MONTE_CARLO_ROWS, make, power, sizes
+from benchmarks.disk import OnDisk, disk_lines, measure_disk, render_disk
 from benchmarks.item import INSTALL, Item
 from benchmarks.table import HEAD, RIGHT, Row, best_times, duration, render, render_targets, rows_of
-from benchmarks.targets import RATIOS, Line, import_line, memory_line
+from benchmarks.targets import RATIOS, Line, assess_lines, import_line, memory_line
 from benchmarks.timing import SLOW, Plan, clock, measure
 from trueness.engines import arrays
 
-FAMILIES = ("summarize", "binned_ece", "smooth_ece", "ecce_r", "logit_smoothed_ece", "memory", "import")
-PACKAGES = ("numpy", "scipy", "numba", "relplot", "torch", "torchmetrics", "netcal", "scikit-learn")
+MEASURES = ("summarize", "binned_ece", "smooth_ece", "ecce_r", "logit_smoothed_ece", "engines")
+FAMILIES = (*MEASURES, "disk", "assess", "memory", "import", "gpu")
+ENGINE_PACKAGES = ("numba", "duckdb", "polars", "pandas", "pyarrow", "dask", "pyspark", "torch", "triton")
+PACKAGES = ("numpy", "scipy", *ENGINE_PACKAGES, "relplot", "torchmetrics", "netcal", "scikit-learn")
+EVERY_CASE = 10**7  # rows up to which all kinds of scores are run
 
 HOW = (
     "best: shortest of several runs, after a first that is not counted.  × read: best over the shortest read of these rows.\n"
@@ -36,6 +41,8 @@ class Settings:
     """What to run."""
 
     sizes: tuple[int, ...]
+    disk: tuple[int, ...]
+    pairs: tuple[int, ...]
     monte_carlo_rows: int
     quick: bool
     only: frozenset[str]
@@ -43,14 +50,28 @@ class Settings:
     plan: Plan
 
 
-def parse(words: list[str] | None) -> tuple[Settings, Path | None]:
-    """Settings from the command line, and where the JSON goes."""
+@dataclass(slots=True)
+class Found:
+    """Everything measured."""
+
+    rows: list[Row]
+    disk: list[OnDisk]
+    device: list[gpu.OnDevice]
+    lines: list[Line]
+    remarks: list[str]
+
+
+def parse(words: list[str] | None) -> tuple[Settings, Path | None, Path | None]:
+    """Settings from the command line, and where the JSON and the figure go."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--sizes", type=sizes, help="row counts, 1e4,1e6,1e7 unless told")
+    parser.add_argument("--sizes", type=sizes, help="row counts, 1e4,1e5,1e6,1e7,1e8 unless told")
+    parser.add_argument("--disk", type=sizes, help="rows of Parquet on disk, 1e7,1e8 unless told; 1e9 takes 9 GB")
+    parser.add_argument("--pairs", type=sizes, help="pairs on a CUDA device, 4e8,1e9 unless told")
     parser.add_argument("--quick", action="store_true", help="1e4 and 1e5 rows and few repeats: seconds, for a look")
     names = ", ".join(FAMILIES)
     parser.add_argument("--only", action="append", choices=FAMILIES, metavar="NAME", help=f"one of {names}; repeatable")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything measured there as well")
+    parser.add_argument("--figure", type=Path, metavar="PATH", help="draw how cost grows with the rows (png, svg or pdf)")
     parser.add_argument("--seed", type=int, default=0, help="of the rows")
     parser.add_argument("--cap", type=float, default=120.0, help="seconds after which one run is stopped")
     given = parser.parse_args(words)
@@ -58,14 +79,16 @@ def parse(words: list[str] | None) -> tuple[Settings, Path | None]:
         parser.error("--cap must be positive and --seed not negative")
     plan = Plan(budget=0.1, least=2, most=10, cap=given.cap) if given.quick else Plan(cap=given.cap)
     settings = Settings(
-        sizes=given.sizes or (sizes("1e4,1e5") if given.quick else sizes("1e4,1e6,1e7")),
+        sizes=given.sizes or (sizes("1e4,1e5") if given.quick else sizes("1e4,1e5,1e6,1e7,1e8")),
+        disk=given.disk or (sizes("1e5") if given.quick else sizes("1e7,1e8")),
+        pairs=given.pairs or (sizes("1e6") if given.quick else sizes("4e8,1e9")),
         monte_carlo_rows=MONTE_CARLO_ROWS // 50 if given.quick else MONTE_CARLO_ROWS,
         quick=given.quick,
         only=frozenset(given.only or FAMILIES),
         seed=given.seed,
         plan=plan,
     )
-    return settings, given.json
+    return settings, given.json, given.figure
 
 
 def jobs(settings: Settings) -> Iterator[tuple[str, int, list[Item]]]:
@@ -81,7 +104,11 @@ def jobs(settings: Settings) -> Iterator[tuple[str, int, list[Item]]]:
         "miscalibrated": [*binned, *smooth, *ecce],
     }
     for n in settings.sizes:
-        yield from ((case, n, items) for case, items in cases.items())
+        if n <= EVERY_CASE:
+            yield from ((case, n, items) for case, items in cases.items())
+        else:
+            yield "uniform", n, [*summaries, *binned, *smooth, *ecce]
+        yield "uniform", n, engines.engines(spark=not settings.quick)
     yield "uniform", settings.monte_carlo_rows, [*ours.logit_smoothed_ece(), *peers.logit_smoothed_ece()]
 
 
@@ -90,25 +117,41 @@ def tell(text: str) -> None:
     print(f"… {text}", file=sys.stderr, flush=True)
 
 
-def run(settings: Settings) -> tuple[list[Row], list[Line], list[str]]:
-    """Everything measured: the table, the targets, and remarks."""
-    remarks = _compile_remarks(settings)
-    rows: list[Row] = []
+def run(settings: Settings) -> Found:
+    """Everything that was asked for."""
+    found = Found([], [], [], [], _compile_remarks(settings))
     for case, n, items in jobs(settings):
         chosen = [item for item in items if item.family in settings.only]
         if chosen:
             data = make(case, n, settings.seed)
-            rows += rows_of(measure(chosen, data, settings.plan, tell), data)
-    measured = best_times(rows)
-    ran = (*settings.sizes, settings.monte_carlo_rows)
-    lines = [target.line(measured, ran) for target in RATIOS]
+            found.rows += rows_of(measure(chosen, data, settings.plan, tell), data)
+    if "disk" in settings.only:
+        found.disk = measure_disk(settings.disk, tell)
+    if "gpu" in settings.only:
+        if gpu.device() is None:
+            found.remarks.append("gpu: no CUDA device here")
+        else:
+            found.device = gpu.measure_gpu(settings.pairs, tell)
+    lines = _lines(found, settings)
+    found.lines = [line for line in lines if line.family in settings.only]
+    return found
+
+
+def _lines(found: Found, settings: Settings) -> list[Line]:
+    """The targets; those that need runs of their own are measured here."""
+    measured = best_times(found.rows)
+    lines = [target.line(measured, (*settings.sizes, settings.monte_carlo_rows)) for target in RATIOS]
+    if "assess" in settings.only:
+        tell("assess")
+        lines += assess_lines(costs.assess_seconds((10**4,) if settings.quick else (10**5, 10**6)))
     if "memory" in settings.only:
         tell("memory of summarize")
-        lines.append(memory_line(costs.extra_memory(make("uniform", settings.sizes[-1], settings.seed)), settings.sizes[-1]))
+        n = min(settings.sizes[-1], EVERY_CASE)
+        lines.append(memory_line(costs.extra_memory(make("uniform", n, settings.seed)), n))
     if "import" in settings.only:
         tell("import in fresh processes")
         lines.append(import_line(costs.import_seconds(3 if settings.quick else 11)))
-    return rows, [line for line in lines if line.family in settings.only], remarks
+    return [*lines, *disk_lines(found.disk), *gpu.gpu_lines(found.device)]
 
 
 def _compile_remarks(settings: Settings) -> list[str]:
@@ -141,26 +184,31 @@ def machine() -> dict[str, Any]:
         "system": f"{platform.system()} {platform.machine()}",
         "cores": cores,
         "load": load,
-        "trueness": version("trueness"),
+        "trueness": trueness.__version__,
         "packages": {package: installed(package) for package in PACKAGES},
     }
 
 
-def report(rows: list[Row], lines: list[Line], remarks: list[str], settings: Settings, began: dict[str, Any]) -> str:
+def report(found: Found, settings: Settings, began: dict[str, Any]) -> str:
     """All of it, for people."""
-    found = ", ".join(f"{name} {number or 'absent'}" for name, number in began["packages"].items())
+    there = ", ".join(f"{name} {number or 'absent'}" for name, number in began["packages"].items())
     load = "" if began["load"] is None else f", load {began['load'][0]:.2f} when begun"
     parts = [
-        f"trueness {began['trueness']}, Python {began['python']}, {began['system']}, {began['cores']} cores{load}\n{found}",
+        f"trueness {began['trueness']}, Python {began['python']}, {began['system']}, {began['cores']} cores{load}\n{there}",
     ]
-    if rows:
-        cases = "\n".join(f"{case}: {DESCRIPTIONS[case]}" for case in dict.fromkeys(row.case for row in rows))
-        parts += [render(HEAD, [row.cells() for row in rows], RIGHT), _how(settings), cases]
-    if lines:
-        parts.append(render_targets(lines))
-    wrong = [row for row in rows if row.agrees is False]
+    if found.rows:
+        cases = "\n".join(f"{case}: {DESCRIPTIONS[case]}" for case in dict.fromkeys(row.case for row in found.rows))
+        parts += [render(HEAD, [row.cells() for row in found.rows], RIGHT), _how(settings), cases]
+    if found.disk:
+        parts.append(render_disk(found.disk))
+    if found.device:
+        parts.append(gpu.render_gpu(found.device, str(gpu.device())))
+    if found.lines:
+        parts.append(render_targets(found.lines))
+    wrong = [row for row in found.rows if row.agrees is False]
     told = [f"VALUES DISAGREE: {row.measure} by {row.by}, {row.case}, {power(row.rows)} rows" for row in wrong]
-    return "\n\n".join([*parts, "\n".join([*remarks, *told])])
+    told += [f"VALUES DISAGREE: CUDA, {row.case}, {power(row.rows)} pairs" for row in found.device if row.same is False]
+    return "\n\n".join([*parts, "\n".join([*found.remarks, *told])])
 
 
 def _how(settings: Settings) -> str:
@@ -169,22 +217,29 @@ def _how(settings: Settings) -> str:
 
 def main(words: list[str] | None = None) -> int:
     """Exit code 0, or 1 when values that should agree do not; a time never decides."""
-    settings, path = parse(words)
+    settings, path, figure = parse(words)
     began, start = machine(), time.perf_counter()
-    rows, lines, remarks = run(settings)
-    remarks.append(f"seed {settings.seed}, {duration(time.perf_counter() - start)} in all")
-    print(report(rows, lines, remarks, settings, began))
+    found = run(settings)
+    found.remarks.append(f"seed {settings.seed}, {duration(time.perf_counter() - start)} in all")
+    print(report(found, settings, began))
     if path is not None:
         facts = {
             "machine": began,
             "sizes": settings.sizes,
             "seed": settings.seed,
-            "rows": [row.to_dict() for row in rows],
-            "targets": [line.to_dict() for line in lines],
-            "remarks": remarks,
+            "rows": [row.to_dict() for row in found.rows],
+            "disk": [row.to_dict() for row in found.disk],
+            "gpu": [row.to_dict() for row in found.device],
+            "targets": [line.to_dict() for line in found.lines],
+            "remarks": found.remarks,
         }
         path.write_text(json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    return 1 if any(row.agrees is False for row in rows) else 0
+    if figure is not None:
+        from benchmarks.figure import draw
+
+        draw(found.rows, figure)
+    wrong = any(row.agrees is False for row in found.rows) or any(row.same is False for row in found.device)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

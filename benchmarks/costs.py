@@ -5,13 +5,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import trueness
-from benchmarks.data import Data
+from benchmarks.data import Data, make
 from benchmarks.item import NUMBA, PLAIN
 from benchmarks.ours import load_numba, without_numba
 from benchmarks.timing import WARM_UP_ROWS
@@ -86,6 +87,22 @@ def _peak(call: Callable[[], Any]) -> float:
         return (tracemalloc.get_traced_memory()[1] - before) / MIB
     finally:
         tracemalloc.stop()
+
+
+def assess_seconds(sizes: tuple[int, ...]) -> dict[int, float]:
+    """Seconds of `assess` with its default intervals, tests and floors; the shorter of two runs after a small one."""
+    found = {}
+    for n in sizes:
+        data = make("miscalibrated", n, 0)
+        trueness.assess(data.y[:1000], data.f[:1000])
+        found[n] = min(_seconds(lambda data=data: trueness.assess(data.y, data.f)) for _ in range(2))
+    return found
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def import_seconds(repeats: int) -> dict[str, float]:

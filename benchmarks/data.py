@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,11 @@ class Data:
     def weight(self) -> Floats:
         """Weights between ½ and 2."""
         return 0.5 + 1.5 * np.random.default_rng(len(self)).random(len(self))
+
+    @cached_property
+    def held(self) -> dict[str, Any]:
+        """The rows as other libraries hold them, made by whoever needs them first."""
+        return {}
 
     @cached_property
     def soft(self) -> Floats:

@@ -11,6 +11,7 @@ INSTALL = "pip install 'trueness[bench]'"
 
 NUMBA = "trueness + numba"
 PLAIN = "trueness"
+ENGINES = "engines"
 
 Check = Callable[[Any, Data, float], tuple[bool, str]]
 
@@ -36,6 +37,8 @@ class Item:
     value: Callable[[Any, Data], float] = lambda result, data: float(result)  # untimed
     checks_result: bool = False
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
+    prepare: Callable[[Data], Any] = lambda data: None  # untimed, once for the rows
+    most: int | None = None  # rows beyond which it is left out
     load: Callable[[], Any] = lambda: None  # imports what it needs; ImportError when that is not installed
 
     @property
@@ -46,4 +49,4 @@ class Item:
     @property
     def ours(self) -> bool:
         """Whether this library is what is timed."""
-        return self.by in (NUMBA, PLAIN)
+        return self.by in (NUMBA, PLAIN) or self.family == ENGINES

@@ -99,6 +99,7 @@ def smooth_ece() -> list[Item]:
             check=_at_its_bandwidth,
             checks_result=True,
             load=_importer("relplot"),
+            most=10**7,
         )
     ]
 

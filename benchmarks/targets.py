@@ -1,4 +1,4 @@
-"""The speed targets of this stage, each with what was measured in this run."""
+"""The speed targets, each with what was measured in this run."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -118,3 +118,30 @@ def import_line(found: Mapping[str, float]) -> Line:
         why=f"medians: numpy {1000 * found['numpy']:.0f} ms, numpy and trueness {1000 * found['trueness']:.0f} ms, "
         f"with every public name loaded {1000 * found['every name']:.0f} ms",
     )
+
+
+def assess_lines(found: Mapping[int, float]) -> list[Line]:
+    """`assess` at 10⁶ rows, and how much more it takes than at a tenth of them."""
+    rows = 10**6
+    seconds, tenth = found.get(rows), found.get(rows // 10)
+    missing = "" if seconds else f"not measured: needs {power(rows)} rows"
+    work = f"assess, {power(rows)} rows, default intervals, tests and floors"
+    grown = seconds / tenth if seconds and tenth else None
+    return [
+        Line(
+            work=work,
+            family="assess",
+            target="≤ 5 s",
+            measured=seconds,
+            met=None if seconds is None else seconds <= 5,
+            why=missing,
+        ),
+        Line(
+            work=f"assess, {power(rows)} rows over {power(rows // 10)}",
+            family="assess",
+            target="≤ 10 ×",
+            measured=grown,
+            met=None if grown is None else grown <= 10,
+            why=missing,
+        ),
+    ]

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.data import Data
+from benchmarks.data import Data, power
 from benchmarks.item import INSTALL, Item
 
 SLOW = 5.0  # seconds from which one run is enough
@@ -93,6 +93,9 @@ def measure(items: list[Item], data: Data, plan: Plan, tell: Callable[[str], Non
     found = [Timed(item) for item in items]
     for entry in found:
         tell(f"{data.case}, {len(data)} rows: {entry.item.measure} by {entry.item.by}")
+        if entry.item.most is not None and len(data) > entry.item.most:
+            entry.note = f"left out above {power(entry.item.most)} rows"
+            continue
         _attempt(entry, lambda entry=entry: _first(entry, data), plan.cap)
     left = {id(entry): plan.rounds(entry.first) for entry in found if not entry.note and entry.first is not None}
     for entry in found:
@@ -112,7 +115,10 @@ def measure(items: list[Item], data: Data, plan: Plan, tell: Callable[[str], Non
 def _first(entry: Timed, data: Data) -> None:
     entry.item.load()
     with entry.item.around():
-        entry.item.run(data.head(WARM_UP_ROWS))  # imports, compilation
+        head = data.head(WARM_UP_ROWS)
+        entry.item.prepare(head)
+        entry.item.run(head)  # imports, compilation
+        entry.item.prepare(data)
         entry.reads = [clock(read, data)[0] for _ in range(3)]
         entry.first, entry.result = clock(entry.item.run, data)
 

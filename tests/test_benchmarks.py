@@ -21,8 +21,9 @@ def run(*words: str, before: str = "") -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     path = tmp_path_factory.mktemp("benchmarks") / "quick.json"
-    done = run("--quick", "--json", str(path))
+    done = run("--quick", "--json", str(path), "--figure", str(path.with_suffix(".png")))
     assert done.returncode == 0, done.stderr + done.stdout
+    assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
     return done.stdout, json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -41,12 +42,28 @@ def test_one_table_with_every_measure_with_and_without_numba(quick):
     assert len(page.splitlines()) > len(facts["rows"]) + len(facts["targets"])
 
 
+def test_every_engine_gives_every_bit(quick):
+    _, facts = quick
+    found = [row for row in facts["rows"] if row["measure"] == "engines"]
+    assert {row["by"] for row in found} >= {"pandas", "polars", "polars, lazy", "pyarrow", "Parquet file", "csv file"}
+    assert all(row["note"].startswith(("yes, every bit", "reference")) for row in found if row["seconds"] is not None)
+
+
+def test_rows_on_disk(quick):
+    page, facts = quick
+    (found,) = facts["disk"]
+    assert found["rows"] == 10**5
+    assert found["peak_mib"] > 50
+    assert "× scan" in page
+
+
 def test_every_line_has_figures_or_says_why_not(quick):
     page, facts = quick
     for row in facts["rows"]:
         if row["seconds"] is None:
             assert row["note"] == ABSENT
-            assert row["by"] in (*PEERS, "trueness + numba", "Monte Carlo, torch", "Monte Carlo, torch float32")
+            optional = {"trueness + numba", "Monte Carlo, torch", "Monte Carlo, torch float32", "torch, CPU"}
+            assert row["by"] in {*PEERS, *optional}
             assert ABSENT in page
         else:
             assert row["seconds"] > 0
@@ -66,7 +83,7 @@ def test_values_agree(quick):
 def test_every_target_is_listed_with_figure_or_reason(quick):
     page, facts = quick
     targets = {line["work"]: line for line in facts["targets"]}
-    assert len(targets) == 16
+    assert len(targets) == 23
     for work, line in targets.items():
         assert work in page
         assert line["target"] in page

@@ -19,13 +19,13 @@ _LABELS = {"torch.bool", "torch.uint8", "torch.int8", "torch.int16", "torch.int3
 
 
 @cache
-def _available() -> bool:
+def available() -> bool:
     return find_spec("triton") is not None
 
 
 def serves(sums: Any, y: Any, f: Any, w: Any) -> bool:
     """Whether the kernel can take these rows; anything else goes through plain operations."""
-    if sums.floats or sums.on.bins or w is not None or f.device.type != "cuda" or not _available():
+    if sums.floats or sums.on.bins or w is not None or f.device.type != "cuda" or not available():
         return False
     return str(f.dtype) in _SCORES and str(y.dtype) in _LABELS
 
