@@ -614,7 +614,8 @@ def test_without_a_second_pass_there_is_a_bracket(tmp_path):
     for bare in (Summary.load(tmp_path / "a.tns"), pickle.loads(pickle.dumps(found)), found + summarize([1], [0.5])):  # noqa: S301
         assert bare.again is None
         low, high = ecce(bare).bracket.range
-        assert low - 1e-4 <= exact.range <= high + 1e-4
+        if bare.n == found.n:
+            assert low <= exact.range <= high
 
 
 def test_files_that_change_between_the_passes(tmp_path):
@@ -624,8 +625,46 @@ def test_files_that_change_between_the_passes(tmp_path):
     with pytest.raises(InputError, match="the input changed"):
         ecce(found)
     path.unlink()
-    with pytest.raises(InputError, match="the input changed"):
-        ecce_r(found)
+    gone = ecce(found)  # what cannot be read again leaves the bracket
+    assert gone.bracket.range[0] <= ecce(Y, F).range <= gone.bracket.range[1]
+    assert ecce_r(found) == gone.range
+
+
+def test_files_that_change_while_they_are_read(tmp_path):
+    path = write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
+
+    def append(done, total):
+        with path.open("a") as file:
+            file.write("1,0.5\n")
+
+    assert "the input changed" in message(path, progress=append)
+
+
+def test_a_cut_array_of_objects(tmp_path):
+    text = json.dumps([{"y": int(y), "p": float(f)} for y, f in zip(Y[:50], F[:50], strict=True)])
+    whole = summarize(Y[:50], F[:50])
+    for name, pack in (("a.json", lambda x: x), ("a.json.gz", gzip.compress)):
+        path = tmp_path / name
+        path.write_bytes(pack(text.encode()))
+        assert summarize_files(path, **COLUMNS) == whole
+        for cut in range(1, 200):
+            path.write_bytes(pack(text[:-cut].encode()))
+            with pytest.raises(InputError):
+                summarize_files(path, **COLUMNS)
+
+
+def test_an_empty_text_is_no_missing_group_in_json(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([{"y": 1, "p": 0.5, "g": ""}, {"y": 1, "p": 0.5, "g": None}, {"y": 0, "p": 0.5}]))
+    assert {group: part.n for group, part in summarize_files(path, **COLUMNS, by="g").items()} == {"": 1, None: 2}
+
+
+def test_data_files_in_folders_within_a_folder(tmp_path):
+    write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F})
+    (tmp_path / "k=1").mkdir()
+    write_parquet(tmp_path / "k=1" / "b.parquet", {"y": Y, "p": F})
+    assert "more in the folder" in message(tmp_path)
+    assert summarize_files(tmp_path / "**" / "*.parquet", **COLUMNS).n == 2 * N
 
 
 # Going on after an interruption
@@ -686,10 +725,38 @@ def test_what_an_interrupted_run_left_is_checked(tmp_path, monkeypatch):
     kept.write_bytes(damaged)
     with pytest.raises(Exception, match=r"changed since|damaged"):
         summarize_files(path, **COLUMNS, resume=kept)
+    flipped = kept.read_bytes()
+    kept.write_bytes(flipped.replace(b'"rows": ', b'"rows": 1', 1))
+    with pytest.raises(InputError, match=r"changed since|damaged"):
+        summarize_files(path, **COLUMNS, resume=kept)
     kept.write_text("something else")
     with pytest.raises(InputError, match="is not what an interrupted run leaves"):
         summarize_files(path, **COLUMNS, resume=kept)
     assert "Leave out by=" in message(path, by="p", resume=kept)
+    assert "is one of the inputs" in message(path, resume=path)
+    assert "standard input cannot be read again" in message("-", resume=kept)
+
+
+def test_rows_that_a_flipped_bit_would_count_twice(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "PIECE", 150)
+    path, kept = write_csv(tmp_path / "a.csv", {"y": Y, "p": F}), tmp_path / "run.resume"
+    interrupted_at(path, 3, kept)
+    kept.write_bytes(kept.read_bytes().replace(b'"rows": 450', b'"rows": 150', 1))
+    with pytest.raises(InputError, match="damaged"):
+        summarize_files(path, **COLUMNS, resume=kept)
+
+
+def test_a_file_replaced_by_one_of_the_same_size_and_time(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "PIECE", 150)
+    path, kept = write_csv(tmp_path / "a.csv", {"y": Y, "p": F}), tmp_path / "run.resume"
+    interrupted_at(path, 3, kept)
+    state, text = path.stat(), path.read_text()
+    head, _, rest = text.partition("\n")
+    path.write_text(head + "\n" + "".join({"0": "1", "1": "0"}[line[0]] + line[1:] for line in rest.splitlines(True)))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+    assert path.stat().st_size == state.st_size
+    with pytest.raises(InputError, match="input changed since"):
+        summarize_files(path, **COLUMNS, resume=kept)
 
 
 def test_two_runs_on_one_checkpoint(tmp_path):

@@ -1,5 +1,8 @@
 """Frames of every kind give the summary that arrays give: the same bits for hard labels, 1e-12 for the rest."""
 
+import tempfile
+from pathlib import Path
+
 import dask.dataframe as dd
 import duckdb
 import narwhals as nw
@@ -11,12 +14,55 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueness import Summary, sql, summarize, summarize_frame
+from trueness import Summary, calibration_test, ecce, sql, summarize, summarize_files, summarize_frame
 from trueness.errors import InputError
 from trueness.ruler import ruler
 
 NAMES = {"outcome": "y", "prediction": "p"}
 SCHEMA = pa.schema([("p", pa.float64()), ("y", pa.float64()), ("w", pa.float64()), ("g", pa.string()), ("h", pa.int64())])
+
+
+def written(kind):
+    """A reducer of the same columns from a file."""
+
+    def reduce(columns, *, folder=[], **settings):  # noqa: B006 - one folder for the process
+        if not folder:
+            folder.append(tempfile.TemporaryDirectory())
+        path = Path(folder[0].name, f"a.{kind}")
+        with duckdb.connect() as connection:
+            rows = connection.from_arrow(arrow(columns))
+            (rows.write_parquet if kind == "parquet" else rows.write_csv)(str(path))
+        return summarize_files(path, **settings)
+
+    return reduce
+
+
+def queried(columns, *, nan="raise", **settings):
+    """By the query of `sql`, on DuckDB."""
+    with duckdb.connect() as connection:
+        connection.register("t", arrow(columns))
+        for soft in (False, True):
+            try:
+                return Summary.from_frame(connection.sql(sql("duckdb", source="t", soft=soft, **settings)).df(), nan=nan)
+            except InputError as error:
+                if "soft=True" not in str(error):
+                    raise
+    raise AssertionError
+
+
+def collected(columns, *, outcome, prediction, weight=None, bins=(), nan="raise"):
+    """By the module for PyTorch, in two batches."""
+    torch = pytest.importorskip("torch")
+    from trueness.torch import CalibrationSummary
+
+    y = floats(columns[outcome])
+    soft = weight is not None or bool(((y > 0) & (y < 1) & np.isfinite(floats(columns[prediction]))).any())
+    module = CalibrationSummary(soft=soft, bins=bins, nan=nan)
+    for part in (slice(0, 7), slice(7, None)):
+        given = {"y_true": y, "y_prob": floats(columns[prediction])}
+        given |= {} if weight is None else {"sample_weight": floats(columns[weight])}
+        module.update(**{name: torch.as_tensor(values[part]) for name, values in given.items()})
+    return module.compute()
 
 
 def arrow(columns):
@@ -43,6 +89,22 @@ MAKERS = {
     "narwhals": lambda columns: nw.from_native(pl.from_arrow(arrow(columns))),
     "mapping": lambda columns: {name: np.array(values, dtype=object) for name, values in columns.items()},
 }
+
+
+def of_frame(make):
+    return lambda columns, **settings: summarize_frame(make(columns), **settings)
+
+
+REDUCERS = {kind: of_frame(make) for kind, make in MAKERS.items()}
+REDUCERS |= {"parquet": written("parquet"), "csv": written("csv"), "sql": queried, "torch": collected}
+REDUCERS |= {
+    "dask, empty partitions": lambda columns, **settings: summarize_frame(
+        dd.concat(
+            [dd.from_pandas(pandas(columns), npartitions=2, sort=False).query("p > 9 and p < 9"), MAKERS["dask"](columns)]
+        ),
+        **settings,
+    )
+}
 EDGES = ruler((7,)).edges
 SPECIAL = [0.0, 1.0, -0.0, 5e-324, 0.5, 1 / 3, 0.29, 1 + 2**-52, -1e-17, 1 - 2**-53, 0.015625, 0.984375]
 
@@ -53,9 +115,8 @@ def frames(draw, *, labels, weights):
     n = draw(st.integers(1, 40))
     edge = st.sampled_from(EDGES.tolist())
     near = st.builds(lambda x, to: float(np.clip(np.nextafter(x, to), 0, 1)), edge, st.sampled_from([0.0, 1.0]))
-    score = st.one_of(
-        st.floats(0, 1), edge, near, st.sampled_from(SPECIAL), st.sampled_from([None, float("nan"), float("inf")])
-    )
+    unusable = st.sampled_from([None, float("nan"), float("inf"), -float("inf")])
+    score = st.one_of(st.floats(0, 1), edge, near, st.sampled_from(SPECIAL), unusable)
     outcome = st.one_of(labels, st.just(None))
     columns = {
         "p": draw(st.lists(score, min_size=n, max_size=n)),
@@ -90,28 +151,47 @@ def usable(columns):
     return kept & (floats(columns["w"]) > 0) if "w" in columns else kept
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("kind", REDUCERS)
 @given(columns=frames(labels=st.sampled_from([0.0, 1.0]), weights=False))
 def test_hard_labels_give_the_same_bits(kind, columns):
-    frame = MAKERS[kind](columns)
+    settings = {**NAMES, "nan": "drop", "bins": 7}
     if not usable(columns).any():
-        with pytest.raises(InputError, match="no rows"):
-            summarize_frame(frame, **NAMES, nan="drop", bins=7)
+        assert_nothing_left(kind, columns, settings)
         return
     expected = summarize(floats(columns["y"]), floats(columns["p"]), nan="drop", bins=7)
-    same(summarize_frame(frame, **NAMES, nan="drop", bins=7), expected)
+    same(REDUCERS[kind](columns, **settings), expected)
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("kind", REDUCERS)
 @given(columns=frames(labels=st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])), weights=True))
 def test_soft_labels_and_weights(kind, columns):
-    frame = MAKERS[kind](columns)
+    settings = {**NAMES, "weight": "w", "nan": "drop"}
     if not usable(columns).any():
-        with pytest.raises(InputError, match="no rows"):
-            summarize_frame(frame, **NAMES, weight="w", nan="drop")
+        assert_nothing_left(kind, columns, settings)
         return
     expected = summarize(floats(columns["y"]), floats(columns["p"]), sample_weight=floats(columns["w"]), nan="drop")
-    same(summarize_frame(frame, **NAMES, weight="w", nan="drop"), expected)
+    same(REDUCERS[kind](columns, **settings), expected)
+
+
+@pytest.mark.parametrize("kind", REDUCERS)
+@pytest.mark.parametrize(
+    ("column", "value"), [("y", 2.0), ("y", -1.0), ("p", 1.5), ("p", -0.25), ("w", -1.0)], ids=lambda value: str(value)
+)
+def test_values_that_are_never_allowed(kind, column, value):
+    bad = {"p": [0.2, 0.7, 0.4], "y": [0.0, 1.0, 1.0], "w": [1.0, 2.0, 1.0]}
+    bad[column] = [*bad[column][:2], value]
+    for nan in ("raise", "drop"):
+        with pytest.raises(InputError):
+            REDUCERS[kind](bad, **NAMES, weight="w", nan=nan)
+
+
+def assert_nothing_left(kind, columns, settings):
+    """No rows: an error, but for a query's result, which counts what was rejected."""
+    if kind == "sql":
+        assert REDUCERS[kind](columns, **settings).n == 0
+        return
+    with pytest.raises(InputError, match="no rows"):
+        REDUCERS[kind](columns, **settings)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
@@ -273,3 +353,106 @@ def test_sql_refuses():
     with pytest.raises(InputError, match="missing or not finite"):
         Summary.from_frame(frame)
     assert Summary.from_frame(frame, nan="drop") == summarize(Y[F < 0.5], F[F < 0.5])
+
+
+# Found by reviewers
+
+
+LAZY = ["polars lazy", "duckdb", "ibis"]
+
+
+@pytest.mark.parametrize("kind", LAZY)
+@pytest.mark.parametrize("size", [1e-200, 1e-160, 1e200])
+def test_weights_whose_squares_vanish_or_overflow_are_refused(kind, size):
+    columns = {"p": [0.5] * 200, "y": [1.0, 1.0, 1.0, 0.0] * 50, "w": [size] * 200}
+    with pytest.raises(InputError, match="Divide all weights by a constant"):
+        summarize_frame(MAKERS[kind](columns), **NAMES, weight="w")
+    eager = summarize_frame(MAKERS["arrow"](columns), **NAMES, weight="w")
+    assert calibration_test(eager).pvalue < 1e-3
+
+
+@pytest.mark.parametrize("kind", [*LAZY, "polars", "dask", "arrow reader"])
+def test_an_event_that_never_occurs(kind):
+    with pytest.raises(InputError, match=r"pos_label|values equal"):
+        summarize_frame(MAKERS[kind](COLUMNS), outcome="g", prediction="p", pos_label="A")
+    with pytest.raises(InputError):
+        summarize_frame(MAKERS[kind](COLUMNS), outcome="h", prediction="p", pos_label="1")
+    with pytest.raises(InputError):
+        summarize_frame(MAKERS[kind](COLUMNS), outcome="g", prediction="p", pos_label=1)
+    with pytest.raises(InputError, match="is not a label"):
+        summarize_frame(MAKERS[kind](COLUMNS), **NAMES, pos_label=float("nan"))
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_a_choice_that_is_none(kind):
+    with pytest.raises(InputError, match="nan='Raise' is not a choice"):
+        summarize_frame(MAKERS[kind](COLUMNS), **NAMES, nan="Raise")
+
+
+def test_names_that_mean_another_column_to_the_engine():
+    frame = pl.LazyFrame({"^p$": [0.7, 0.8], "p": [0.1, 0.2], "y": [1, 0]})
+    with pytest.raises(InputError, match="the name is a pattern"):
+        summarize_frame(frame, outcome="y", prediction="^p$")
+    ibis = pytest.importorskip("ibis")
+    with pytest.raises(InputError, match="by case alone"):
+        summarize_frame(ibis.memtable(pl.DataFrame({"p": [0.1], "P": [0.9], "y": [1]})), outcome="y", prediction="P")
+
+
+def test_a_lazy_frame_that_changes_between_the_passes(tmp_path):
+    path = tmp_path / "a.parquet"
+    pl.DataFrame({"y": Y, "p": F}).write_parquet(path)
+    found = summarize_frame(pl.scan_parquet(path), **NAMES)
+    pl.DataFrame({"y": 1 - Y, "p": F}).write_parquet(path)
+    with pytest.raises(InputError, match="the input changed"):
+        ecce(found)
+
+
+def test_the_batch_of_a_bad_row():
+    batches = pa.table({"y": [0.0, 1.0] * 10, "p": [0.5] * 15 + [7.0] + [0.5] * 4}).to_batches(max_chunksize=5)
+    with pytest.raises(InputError, match=r"batch 3: column 'p': 1 of 5"):
+        summarize_frame(pa.RecordBatchReader.from_batches(batches[0].schema, batches), **NAMES)
+
+
+def test_half_precision_keeps_its_rounding():
+    almost = np.array([0.25, 1 + 2**-10], dtype=np.float16)
+    same(summarize_frame(pl.LazyFrame({"p": pl.Series(almost), "y": [0, 1]}), **NAMES), summarize([0, 1], almost))
+
+
+def test_sql_counts_a_missing_label_as_missing():
+    source = "(SELECT p, CASE WHEN p < 0.5 THEN 'NaN'::DOUBLE ELSE 0 END AS y FROM t)"
+    frame = run_duckdb(sql("duckdb", source=source, **NAMES, pos_label=0)).df()
+    assert Summary.from_frame(frame, nan="drop").n == int((F >= 0.5).sum())
+
+
+def test_sql_null_groups_of_every_kind():
+    source = "(SELECT p, y, CASE WHEN g = 'a' THEN 1 END AS g FROM t)"
+    result = run_duckdb(sql("duckdb", source=source, **NAMES, by="g"))
+    for frame in (result.df(), result.df().convert_dtypes(), result.to_arrow_table(), result.pl()):
+        assert set(Summary.from_frame(frame)) == {1, None}
+
+
+def test_sql_results_that_are_none():
+    frame = run_duckdb(sql("duckdb", source="t", **NAMES)).df()
+    for column, value, text in (
+        ("n", -1, "below 0"),
+        ("n", 1.5, "not a whole number"),
+        ("r1", 2.0**60, "lost digits"),
+        ("code", 3, "codes that mean nothing"),
+        ("slot", 10**6, "outside 0 to"),
+    ):
+        bad = frame.astype({column: float}) if isinstance(value, float) else frame.copy()
+        bad.loc[0, column] = value
+        with pytest.raises(InputError, match=text):
+            Summary.from_frame(bad)
+    with pytest.raises(InputError, match="has no rows"):
+        Summary.from_frame(frame.iloc[:0])
+    with pytest.raises(InputError, match="Collect it first"):
+        Summary.from_frame(pl.from_pandas(frame).lazy())
+    crowded = frame.iloc[[0]].assign(n=5 * 10**9)
+    with pytest.raises(InputError, match=r"more than 2\^32 rows"):
+        Summary.from_frame(crowded)
+
+
+def test_sql_sums_are_whole_numbers_to_every_client():
+    frame = run_duckdb(sql("duckdb", source="t", **NAMES)).df()
+    assert all(dtype.kind == "i" for dtype in frame.dtypes)

@@ -220,3 +220,27 @@ def test_more_rows_at_one_score_than_its_integers_hold():
     collected.table *= 2**32
     with pytest.raises(InputError, match=r"at most 2\^32"):
         collected.compute()
+
+
+def test_sums_stay_double_when_a_model_goes_to_half_precision():
+    model = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    model.calibration = CalibrationSummary(soft=True)
+    given = {"y_true": torch.as_tensor(SOFT), "y_prob": torch.as_tensor(np.clip(F, 0, 1))}
+    model.calibration.update(**given)
+    before = model.calibration.compute()
+    for cast in (model.half, model.bfloat16, model.float, model.double):
+        cast()
+        assert model.calibration.compute() == before
+        assert model.calibration.table.dtype == torch.float64
+    model.calibration.update(**given)
+    assert model.calibration.compute().n == 2 * before.n
+
+
+def test_sparse_tensors_and_vanishing_weights_are_refused():
+    with pytest.raises(InputError, match="sparse"):
+        CalibrationSummary().update(y_true=torch.ones(2).to_sparse(), y_prob=torch.ones(2))
+    weighted = CalibrationSummary(soft=True, bins=7)
+    tiny = torch.full((9,), 1e-200, dtype=torch.float64)
+    weighted.update(y_true=torch.ones(9), y_prob=torch.full((9,), 0.5), sample_weight=tiny)
+    with pytest.raises(InputError, match="Divide all weights"):
+        weighted.compute()

@@ -55,12 +55,12 @@ class CalibrationSummary(torch.nn.Module):  # type: ignore[misc]
         soft: bool = False,
         from_logits: bool = False,
         nan: Literal["raise", "drop"] = "raise",
-        bins: tuple[int, ...] = (),
+        bins: tuple[int, ...] | int = (),
         device: Any = None,
     ) -> None:
         super().__init__()
         self.soft, self.from_logits, self.nan = soft, from_logits, nan
-        self._on = ruler(tuple(bins))
+        self._on = ruler((bins,) if isinstance(bins, int) else tuple(bins))
         sums = TensorSums(self._on, device, floats=soft)
         for name in ("codes", "rows", "table"):
             self.register_buffer(name, getattr(sums, name), persistent=False)
@@ -72,6 +72,13 @@ class CalibrationSummary(torch.nn.Module):  # type: ignore[misc]
         sums.codes, sums.rows, sums.table = self.codes, self.rows, self.table
         sums._extra = torch.as_tensor(self._on.extra, device=self.table.device)
         return sums
+
+    def _apply(self, fn: Any, *args: Any, **kwargs: Any) -> "CalibrationSummary":
+        """Follow a model to its device, but not to half precision: sums stay what they are."""
+        for name in ("codes", "rows", "table"):
+            kept = getattr(self, name)
+            setattr(self, name, kept.to(fn(kept[:0]).device))
+        return self
 
     @torch.no_grad()  # type: ignore[untyped-decorator]
     def update(self, *, y_true: torch.Tensor, y_prob: torch.Tensor, sample_weight: torch.Tensor | None = None) -> None:
@@ -117,6 +124,8 @@ class CalibrationSummary(torch.nn.Module):  # type: ignore[misc]
 def _flat(name: str, x: Any) -> torch.Tensor:
     if not isinstance(x, torch.Tensor):
         raise InputError(f"{name}: a {type(x).__name__} is not a tensor. Pass a tensor, or use trueness.summarize.")
+    if x.layout != torch.strided:
+        raise InputError(f"{name}: the tensor is sparse. Pass its dense form, x.to_dense().")
     if x.is_complex():
         raise InputError(f"{name}: complex numbers are neither outcomes nor probabilities. Pass the real part.")
     if x.ndim == 2 and x.shape[1] == 1:

@@ -35,13 +35,16 @@ class Checkpoint:
             held = json.loads(head)
             facts, rows = held["facts"], int(held["rows"])
         except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{self.path!r}: is not what an interrupted run leaves. Remove it, and start again.") from error
+            raise InputError(f"{self.path!r}: is not what an interrupted run leaves. Name another file.") from error
         if facts != self._facts:
             changed = next((name for name in self._facts if facts.get(name) != self._facts[name]), "something")
             raise InputError(
                 f"{self.path!r}: was left by a run on something else: {changed} changed since. Remove it to start again."
             )
-        return rows, decode(body, self.path)
+        summary = decode(body, self.path)
+        if summary.rows_in != rows:
+            raise InputError(f"{self.path!r}: is damaged. Remove it to start again.")
+        return rows, summary
 
     def save(self, rows: int, summary: Summary) -> None:
         """Write down where the run stands."""

@@ -72,6 +72,7 @@ def _meant(name: str) -> list[str]:
         if not held:
             raise InputError(f"{name!r}: the folder holds no data file ({_KNOWN}). Pass a folder that does, or a pattern.")
         _require_one_kind(held)
+        _require_flat(name)
         return held
     if os.path.lexists(name):
         return [name]
@@ -81,6 +82,16 @@ def _meant(name: str) -> list[str]:
         what = "no file matches this pattern" if glob.has_magic(name) else "there is no such file"
         raise InputError(f"{name!r}: {what}. Check the name; it is read from the folder {os.getcwd()!r}.")
     return found
+
+
+def _require_flat(folder: str) -> None:
+    """Data files in folders within would be left out unseen."""
+    for within, _, files in os.walk(folder):
+        if within != folder and any(map(_by_name, files)):
+            pattern = os.path.join(folder, "**", "*")
+            raise InputError(
+                f"{folder!r}: holds data files, and more in the folder {within!r}. Pass a pattern such as {pattern!r} for all."
+            )
 
 
 def _require_distinct(names: list[str]) -> None:
@@ -151,6 +162,26 @@ def beginning(path: str, size: int) -> bytes:
     try:
         with gzip.open(path, "rb") if is_gzip(path) else open(path, "rb") as file:
             return file.read(size)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(damaged_gzip(path, error)) from error
+
+
+def ending(path: str) -> bytes:
+    """The last bytes of a file, decompressed."""
+    import gzip
+    import zlib
+
+    size = 1 << 16
+    if not is_gzip(path):
+        with open(path, "rb") as file:
+            file.seek(-min(size, os.path.getsize(path)), os.SEEK_END)
+            return file.read()
+    try:
+        last = b""
+        with gzip.open(path, "rb") as file:
+            while part := file.read(size):
+                last = last[-size:] + part
+        return last
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(damaged_gzip(path, error)) from error
 

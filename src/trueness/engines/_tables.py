@@ -12,7 +12,7 @@ from typing import Any
 
 from trueness.engines._delimited import has_rows, line_of, read_header
 from trueness.engines._pages import wrong_page
-from trueness.engines._sources import damaged_gzip, is_gzip
+from trueness.engines._sources import beginning, damaged_gzip, ending, is_gzip
 from trueness.errors import InputError
 from trueness.inputs import missing_column
 
@@ -149,6 +149,9 @@ class DelimitedTable(TextTable):
 class JsonTable(TextTable):
     """A file of JSON objects, one a row, as an array or one after another."""
 
+    def group(self, name: str) -> str:
+        return self.column(name)  # an empty text is no missing one here: null is
+
     def source(self, numbers: Sequence[str] = ()) -> str:
         listed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in self.names)
         return f"read_json({location(self.path)}, columns={{{listed}}}, {_compression(self.path)}, {_AS_IT_IS})"
@@ -181,6 +184,8 @@ def _delimited(path: str, roles: Roles, delimiter: str | None) -> Table:
 
 
 def _json(connection: Any, path: str, roles: Roles) -> Table:
+    if beginning(path, 64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[" and not ending(path).rstrip().endswith(b"]"):
+        raise InputError(f"{path!r}: the array has no end, the file is cut short. Make it again; nothing was counted.")
     known: list[str] = []
     for sample in (" LIMIT 1000", ""):  # a name that first occurs late is looked for in the whole file
         rows = f"SELECT json FROM read_json_objects({location(path)}, {_compression(path)}, format='auto', {_AS_IT_IS}){sample}"

@@ -19,12 +19,12 @@ from trueness.engines._arrow import numeric_batches
 from trueness.engines._checkpoint import Checkpoint
 from trueness.engines._outcomes import Outcomes, raise_text
 from trueness.engines._plain import SoftLabelMet
-from trueness.engines._sources import Copied, Paths, damaged_gzip, is_gzip, one_kind, opened
+from trueness.engines._sources import STANDARD_INPUT, Copied, Paths, damaged_gzip, is_gzip, listed, one_kind, opened
 from trueness.engines._tables import Roles, Table, describe, is_conversion, literal, unreadable
 from trueness.engines.arrays import reduce_some
 from trueness.engines.groups import GroupedSums
 from trueness.errors import InputError
-from trueness.inputs import Arrays, Column, Rows, columns_text, raise_bad_rows, raise_none_left, read_rows
+from trueness.inputs import Arrays, Column, Rows, check_options, columns_text, raise_bad_rows, raise_none_left, read_rows
 from trueness.ruler import Ints, Ruler, ruler
 from trueness.summary import Summary, empty_summary
 
@@ -34,6 +34,7 @@ Array = NDArray[Any]
 Progress = Callable[[int, int | None], None]
 
 PIECE = 1 << 22  # rows reduced at a time
+_STAMPED = 1 << 16  # bytes at either end of a file by which it is known again
 
 
 def summarize_files(
@@ -94,8 +95,12 @@ def summarize_files(
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     roles = Roles(outcome=outcome, predictions=(prediction,), weight=weight, by=groups)
     on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
+    check_options(nan)
+    pos_label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
     if groups and resume is not None:
         raise InputError("resume: groups are not kept in a file. Leave out by= or resume=.")
+    if resume is not None:
+        _require_own_file(os.fspath(resume), paths)
     settings = {"nan": nan, "pos_label": pos_label, "delimiter": delimiter, "memory_limit": memory_limit}
     with open_files(paths, roles, **settings) as table:
         if groups:
@@ -183,6 +188,7 @@ class FileTable:
         else:
             with Checkpoint(resume, self._facts(on)).held() as checkpoint:
                 whole = self._summed(on, progress, checkpoint)
+        self._require_unchanged()
         if whole.n == 0:
             raise_none_left(self._on_disk(), dict(whole.rejected))
         return replace(whole, again=None if whole.exponent else self._again)
@@ -218,11 +224,17 @@ class FileTable:
 
     def _again(self, slots: Ints) -> Iterator[Arrays]:
         """The rows once more, a piece at a time, if the files are still what they were."""
+        for path in self._stamps:
+            if not os.path.exists(path):
+                raise FileNotFoundError(path)
+        self._require_unchanged()
+        for rows, _ in self._pieces(None):
+            yield rows.arrays(whole=False)
+
+    def _require_unchanged(self) -> None:
         for path, stamp in self._stamps.items():
             if not os.path.exists(path) or _stamp(path) != stamp:
                 raise InputError(f"{path!r}: the input changed since it was first read. Summarize it again.")
-        for rows, _ in self._pieces(None):
-            yield rows.arrays(whole=False)
 
     def summaries(self, on: Ruler, progress: Progress | None = None) -> dict[Any, Summary]:
         """The rows of every group reduced; hard labels without weights in one table, whatever the number of groups."""
@@ -230,6 +242,7 @@ class FileTable:
             found = self._one_by_one(on, progress) if self.roles.weight is not None else self._together(on, progress)
         except SoftLabelMet:
             found = self._one_by_one(on, progress)
+        self._require_unchanged()
         if not any(summary.n for summary in found.values()):
             raise_none_left(self._on_disk(), dict(sum(found.values(), start=empty_summary(on)).rejected))
         return found
@@ -271,6 +284,7 @@ class FileTable:
             held.append(batch)
         if not held:
             self._raise_no_rows()
+        self._require_unchanged()
         whole = _joined(held)
         k = len(roles.predictions)
         return Columns(
@@ -459,10 +473,22 @@ class FileTable:
         raise InputError(f"no rows: 0 in {which}. Pass at least one row.")
 
 
-def _stamp(path: str) -> tuple[int, int]:
-    """What changes when a file does."""
+def _stamp(path: str) -> tuple[int, int, int]:
+    """What changes when a file does: size, time, and how it begins and ends (where Parquet describes its row groups)."""
     state = os.stat(path)
-    return state.st_size, state.st_mtime_ns
+    with open(path, "rb") as file:
+        check = zlib.crc32(file.read(_STAMPED))
+        file.seek(max(0, state.st_size - _STAMPED))
+        return state.st_size, state.st_mtime_ns, zlib.crc32(file.read(_STAMPED), check)
+
+
+def _require_own_file(resume: str, paths: Paths) -> None:
+    """What is kept of a run is no input, and belongs to inputs that are there when the run goes on."""
+    for path in listed(paths):
+        if path == STANDARD_INPUT:
+            raise InputError("resume: standard input cannot be read again. Pass files, or leave out resume=.")
+        if os.path.exists(resume) and os.path.samefile(path, resume):
+            raise InputError(f"resume: {resume!r} is one of the inputs. Name a file of its own.")
 
 
 def _sort(kind: str) -> str:

@@ -7,12 +7,24 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueness._moments import FLOAT_SUMS
 from trueness.engines.arrays import reduce_some
 from trueness.engines.groups import GroupedSums
-from trueness.engines.reduction import Plan, SoftLabelsMet, summaries
+from trueness.engines.reduction import SOFT, ZERO, Plan, SoftLabelsMet, summaries
 from trueness.errors import InputError
-from trueness.inputs import Arrays, Rows, columns_text, group_values, missing_column, read_rows, roots, unwrapped
-from trueness.ruler import Ints, Ruler, ruler
+from trueness.inputs import (
+    REASONS,
+    Arrays,
+    Rows,
+    check_options,
+    columns_text,
+    group_values,
+    missing_column,
+    read_rows,
+    roots,
+    unwrapped,
+)
+from trueness.ruler import SLOTS, Ints, Ruler, ruler
 from trueness.summary import Summary, empty_summary
 
 Names = Mapping[str, str | None]
@@ -61,6 +73,7 @@ def summarize_frame(
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     names = {"outcome": outcome, "prediction": prediction, "weight": weight}
     settings = {"nan": nan, "pos_label": pos_label}
+    check_options(nan, pos_label=pos_label)
     frame = unwrapped(frame)
     kind = roots(frame)
     if kind & {"dask", "dask_expr"}:
@@ -71,10 +84,11 @@ def summarize_frame(
         if not groups and found and not found[None].exponent:
             found = {None: with_second_pass(found[None], lambda slots: rows_again(frame, names, on, settings, slots))}
     elif type(frame).__name__ == "RecordBatchReader":
-        found = merged(reduce_columns(batch, names, groups, on, {**settings, "whole": False}) for batch in frame)
+        found = merged(_reduce_batches(frame, names, groups, on, {**settings, "whole": False}))
         require_event(found, names, pos_label)
     elif computes_elsewhere(frame):
         found = reduce_lazy(frame, names, groups, on, settings)
+        require_event(found, names, pos_label)
     else:
         found = reduce_columns(frame, names, groups, on, settings)
     if not any(summary.n for summary in found.values()):
@@ -82,6 +96,16 @@ def summarize_frame(
         why = rejected or "none given"
         raise InputError(f"columns {outcome!r} and {prediction!r}: no rows left ({why}). Pass at least one row.")
     return found if groups else found[None]
+
+
+def _reduce_batches(
+    reader: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings
+) -> Iterator[dict[Any, Summary]]:
+    for number, batch in enumerate(reader):
+        try:
+            yield reduce_columns(batch, names, groups, on, settings)
+        except InputError as error:
+            raise InputError(f"batch {number}: {error}") from error
 
 
 def computes_elsewhere(frame: Any) -> bool:
@@ -216,8 +240,7 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
     lazy = lazy.lazy() if isinstance(lazy, nw.DataFrame) else lazy
     schema = lazy.collect_schema()
     for name in [*(name for name in names.values() if name is not None), *groups]:
-        if name not in schema:
-            raise InputError(missing_column(name, list(schema)))
+        _require_column(name, list(schema), polars="polars" in roots(frame))
     pos_label = settings["pos_label"]
     _check_types(lazy, schema, names, pos_label)
     plan = Plan(
@@ -246,15 +269,29 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
     return {None: with_second_pass(found[None], lambda slots: [_rows_in(selected, plan, slots)])}
 
 
+def _require_column(name: str, known: list[str], *, polars: bool) -> None:
+    """A column that is there, and whose name means no other one to the engine that looks for it."""
+    if name not in known:
+        raise InputError(missing_column(name, known))
+    if name == "*" or (polars and name.startswith("^") and name.endswith("$")):
+        raise InputError(f"column {name!r}: the name is a pattern to this kind of frame. Rename the column first.")
+    alike = [other for other in known if other != name and other.lower() == name.lower()]
+    if alike and not polars:
+        raise InputError(
+            f"column {name!r}: differs from {alike[0]!r} by case alone, which SQL does not see. Rename one of them."
+        )
+
+
 def with_second_pass(summary: Summary, read: Callable[[Ints], list[Arrays]]) -> Summary:
     """The summary, and how the rows of some slots are read again: if they are still the rows that were summed."""
 
     def again(slots: Ints) -> list[Arrays]:
         found = read(slots)
         there = np.isin(summary.ruler.slot_of_cell[summary.cells], slots)
-        expected = float(summary.moments.weight[there].sum())
-        weight = math.fsum(len(part.f) if part.w is None else float(part.w.sum()) for part in found)
-        if not math.isclose(weight, expected, rel_tol=1e-9):
+        expected = [float(sums[there].sum()) for sums in (summary.moments.weight, summary.moments.e)]
+        parts = [(part.y - part.f, np.ones_like(part.f) if part.w is None else part.w) for part in found]
+        weight, e = math.fsum(float(w.sum()) for _, w in parts), math.fsum(float((w * e).sum()) for e, w in parts)
+        if not (math.isclose(weight, expected[0], rel_tol=1e-9) and abs(e - expected[1]) <= 1e-9 * weight):
             raise InputError("the frame gave other rows when it was read again: the input changed. Summarize it again.")
         return found
 
@@ -313,14 +350,19 @@ def _check_types(lazy: Any, schema: Any, names: Names, pos_label: Any) -> None:
         if name is None:
             continue
         dtype = schema[name]
+        if role == "outcome" and pos_label is not None and not _comparable(dtype, pos_label):
+            raise InputError(
+                f"column {name!r}: is of type {dtype}; pos_label={pos_label!r} is not. Pass a value of the column."
+            )
         if dtype.is_numeric() or (dtype == nw.Boolean and role != "weight"):
             continue
         if role == "outcome" and dtype in (nw.String, nw.Categorical, nw.Enum):
             if pos_label is not None:
                 continue
-            counts = lazy.group_by(name).agg(nw.len().alias("rows_")).collect().to_dict(as_series=False)
-            pairs = sorted(zip(counts["rows_"], counts[name], strict=True), key=lambda pair: -pair[0])[:10]
-            listed = ", ".join(f"{value!r} ({count} rows)" for count, value in pairs if value is not None)
+            labels = lazy.select(nw.col(name).alias("label_")).group_by("label_").agg(nw.len().alias("rows_"))
+            most = labels.sort("rows_", descending=True).head(11).collect().to_dict(as_series=False)
+            pairs = [pair for pair in zip(most["rows_"], most["label_"], strict=True) if pair[1] is not None][:10]
+            listed = ", ".join(f"{value!r} ({count} rows)" for count, value in pairs)
             raise InputError(
                 f"column {name!r}: is of type {dtype}, not numbers. Observed values: {listed}. "
                 "Say which value means the event with pos_label=."
@@ -328,12 +370,27 @@ def _check_types(lazy: Any, schema: Any, names: Names, pos_label: Any) -> None:
         raise InputError(f"column {name!r}: is of type {dtype}, not a number. Convert it to numbers first.")
 
 
+def _comparable(dtype: Any, pos_label: Any) -> bool:
+    """Whether a column of this type can hold the label; engines would convert one of them silently, or fail."""
+    import narwhals as nw
+
+    if dtype.is_numeric():
+        return isinstance(pos_label, int | float | np.number)
+    if dtype == nw.Boolean:
+        return isinstance(pos_label, bool | np.bool_) or pos_label in (0, 1)
+    return isinstance(pos_label, str)
+
+
 def _tolerance(dtype: Any) -> float:
-    return 4 * 2.0**-23 if "Float32" in str(dtype) else 4 * 2.0**-52 if "Float64" in str(dtype) else 0.0
+    widths = {"Float16": 10, "Float32": 23, "Float64": 52}
+    return next((4 * 2.0**-bits for name, bits in widths.items() if name in str(dtype)), 0.0)
 
 
 def from_frame(frame: Any, *, nan: str = "raise") -> Any:
     """The summary, or {group: Summary}, that the query of `sql` has returned as a frame."""
+    check_options(nan)
+    if computes_elsewhere(frame):
+        raise InputError(f"a {type(frame).__name__} holds no rows yet. Collect it first, as an Arrow table or a data frame.")
     table = {str(name): list(column_of(frame, name)) for name in _columns(frame)}
     table = {name.lower(): [_item(value) for value in column] for name, column in table.items()}
     grids = [int(name.removeprefix("at_")) for name in table if name.startswith("at_")]
@@ -343,11 +400,37 @@ def from_frame(frame: Any, *, nan: str = "raise") -> Any:
     if absent or not {100, 15} <= set(grids):
         lacking = (absent or ["at_100"])[0]
         raise InputError(f"the frame lacks the column {lacking!r}. Pass what the query of trueness.sql returns.")
+    _require_sums(table, plan)
     try:
         found = summaries(table, plan, nan=nan, names={role: role for role in ("outcome", "prediction", "weight")})
     except SoftLabelsMet:
         raise InputError("some outcomes lie strictly between 0 and 1. Make the query again with sql(..., soft=True).") from None
     return found if by else found[None]
+
+
+def _require_sums(table: Mapping[str, list[Any]], plan: Plan) -> None:
+    """What the query of `sql` returns holds whole numbers where it counts, known codes, and at least a row."""
+    if not table["n"]:
+        raise InputError("the frame has no rows. Run the query on a table that has some.")
+    whole = [name for name in [*plan.keys[plan.by :], *plan.sums] if name not in FLOAT_SUMS]
+    for name in whole:
+        for value in table[name]:
+            if value is None or value != value or value != int(value):
+                raise InputError(
+                    f"the frame's column {name!r} holds {value!r}, not a whole number. Pass what the query returned."
+                )
+            if isinstance(value, float) and abs(value) >= 2**53:
+                raise InputError(
+                    f"the frame's column {name!r} came as floats and lost digits. Fetch the result as an Arrow table."
+                )
+    if min(table["n"]) < 0 or not set(map(int, table["code"])) <= {0, SOFT, ZERO, *REASONS}:
+        raise InputError("the frame holds counts below 0, or codes that mean nothing. Pass what the query returned.")
+    limits = {"slot": SLOTS, **{f"at_{m}": m for m in plan.grids}}
+    for name, limit in limits.items():
+        if not all(0 <= value < limit for value in table[name]):
+            raise InputError(
+                f"the frame's column {name!r} holds a value outside 0 to {limit - 1}. Pass what the query returned."
+            )
 
 
 def _columns(frame: Any) -> Iterator[Any]:

@@ -20,6 +20,7 @@ from trueness.summary import Summary, empty_summary, float_summary, integer_summ
 SOFT, ZERO = 1, 2  # codes of rows that are not summed here besides those of REASONS: a soft label, a weight of zero
 _HALF_UP = 2.0**31
 _TINY = 2.0**-340
+ROWS_OF_A_CELL = 1 << 32  # whose sums an int64 holds
 
 Expression = Any
 
@@ -205,10 +206,15 @@ def summaries(table: Table, plan: Plan, *, nan: str, notes: Sequence[str] = (), 
     groups = list(zip(*(table[f"by_{k}"] for k in range(plan.by)), strict=True)) if plan.by else [()] * len(code)
     rows: dict[Any, list[int]] = {}
     for row, group in enumerate(groups):
-        named = tuple(None if value != value else value for value in group)
+        named = tuple(None if _is_missing(value) else value for value in group)
         rows.setdefault(named[0] if len(named) == 1 else named or None, []).append(row)
     found = {group: _summary({k: v[at] for k, v in columns.items()}, plan, notes) for group, at in rows.items()}
     return found or {None: empty_summary(plan.on)}
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT or NA, whatever a frame has for a group that is missing."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
 
 
 def _numbers(values: Sequence[Any]) -> NDArray[np.float64]:
@@ -233,14 +239,28 @@ def _summary(columns: Mapping[str, NDArray[Any]], plan: Plan, notes: Sequence[st
         sums = np.zeros((len(FLOAT_SUMS), plan.on.cells))
         for k, name in enumerate(FLOAT_SUMS):
             np.add.at(sums[k], cell, held[name].astype(np.float64))
-        if not np.all(np.isfinite(sums)):
-            raise InputError("the weights' sums overflow float64. Divide all weights by a constant; that changes no result.")
+        require_weights(sums[FLOAT_SUMS.index("w")], sums[FLOAT_SUMS.index("w2")])
         return float_summary(rows, sums, plan.on, soft=bool(held["soft"].sum() > 0), **facts)
+    if int(held["n"].sum()) >= ROWS_OF_A_CELL and max(held["n"].tolist()) >= ROWS_OF_A_CELL:
+        raise InputError(
+            "more than 2^32 rows share a cell and a label, whose sums would overflow. Summarize parts and add them."
+        )
     table = np.zeros((plan.on.cells, 8), dtype=np.int64)
     column = 4 * held["label"].astype(np.int64)
     for j, name in enumerate(("n", "r1", "r2", "r3")):
         np.add.at(table, (plan.on.row_of_cell[cell], column + j), held[name].astype(np.int64))
     return integer_summary(table, plan.on, **facts)
+
+
+def require_weights(w: NDArray[np.float64], w2: NDArray[np.float64]) -> None:
+    """Weights whose squares overflow or vanish would make every test and interval wrong."""
+    with np.errstate(over="ignore"):
+        total, squares = float(w.sum()), float(w2.sum())
+    if not (np.isfinite(total) and np.isfinite(squares)) or (total > 0 and squares < _TINY**2):
+        raise InputError(
+            f"the weights, {total:.3g} in all, are so large or small that their squares overflow or vanish. "
+            "Divide all weights by a constant; that changes no result."
+        )
 
 
 def _cell(columns: Mapping[str, NDArray[Any]], plan: Plan) -> NDArray[np.int64]:

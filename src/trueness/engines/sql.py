@@ -19,12 +19,13 @@ class _Words:
     integer: str
     quote: str
     escape: str  # what stands before a quote within a text
+    backslash: bool = False  # whether a quote within a name is escaped, too, and not doubled
 
 
 _DIALECTS: dict[str, _Words] = {
     "duckdb": _Words("DOUBLE", "BIGINT", '"', "'"),
     "spark": _Words("DOUBLE", "BIGINT", "`", "\\"),
-    "bigquery": _Words("FLOAT64", "INT64", "`", "\\"),
+    "bigquery": _Words("FLOAT64", "INT64", "`", "\\", backslash=True),
     "snowflake": _Words("DOUBLE", "BIGINT", '"', "'"),
     "postgres": _Words("DOUBLE PRECISION", "BIGINT", '"', "'"),
 }
@@ -134,7 +135,8 @@ def sql(
     plan = Plan(on=on, weighted=weight is not None, floats=soft or weight is not None, by=len(groups))
     words = _DIALECTS[dialect]
     label = None if pos_label is None else _literal(pos_label, words)
-    columns = _inner(words, outcome, prediction, weight, groups, label)
+    numeric = isinstance(pos_label, int | float) and not isinstance(pos_label, bool)
+    columns = _inner(words, outcome, prediction, weight, groups, label, numeric)
     return query(plan, SqlAlgebra(words), columns, source, words.integer)
 
 
@@ -151,16 +153,24 @@ def query(plan: Plan, algebra: SqlAlgebra, columns: Sequence[str], source: str, 
     shown = [
         *keys[: plan.by],
         *(f"CAST({name} AS {integer}) AS {name}" for name in keys[plan.by :]),
-        *(f"SUM(CAST({name} AS {integer})) AS {name}" if name in whole else f"SUM({name}) AS {name}" for name in plan.sums),
+        *(f"{_sum(name, integer) if name in whole else f'SUM({name})'} AS {name}" for name in plan.sums),
     ]
     return f"SELECT {', '.join(shown)} FROM ({text}) AS t GROUP BY {', '.join(keys)}"
 
 
+def _sum(name: str, integer: str) -> str:
+    """A sum of whole numbers as one: engines widen it to types that some clients read as floats."""
+    return f"CAST(SUM(CAST({name} AS {integer})) AS {integer})"
+
+
 def _inner(
-    words: _Words, outcome: str, prediction: str, weight: str | None, groups: Sequence[str], label: str | None
+    words: _Words, outcome: str, prediction: str, weight: str | None, groups: Sequence[str], label: str | None, numeric: bool
 ) -> list[str]:
     def column(name: str) -> str:
-        quoted = name.replace(words.quote, words.quote * 2) if words.quote == '"' else name.replace("`", "``")
+        if words.backslash:
+            quoted = name.replace("\\", "\\\\").replace(words.quote, f"\\{words.quote}")
+        else:
+            quoted = name.replace(words.quote, words.quote * 2)
         return f"{words.quote}{quoted}{words.quote}"
 
     def number(name: str) -> str:
@@ -168,7 +178,10 @@ def _inner(
 
     y = number(outcome)
     if label is not None:
-        case = f"CASE WHEN {column(outcome)} IS NULL THEN NULL WHEN {column(outcome)} = {label} THEN 1 ELSE 0 END"
+        given = column(outcome)
+        event = f"CASE WHEN {given} IS NULL THEN NULL WHEN {given} = {label} THEN 1 ELSE 0 END"
+        # NaN is no other label than the event but a missing one; only a finite number less itself is 0.
+        case = f"CASE WHEN {number(outcome)} - {number(outcome)} = 0 THEN {event} ELSE NULL END" if numeric else event
         y = f"CAST({case} AS {words.double})"
     found = [f"{number(prediction)} AS f", f"{y} AS y"]
     found += [] if weight is None else [f"{number(weight)} AS w"]

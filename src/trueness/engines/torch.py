@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueness._moments import FLOAT_SUMS
-from trueness.engines.reduction import SOFT, ZERO
+from trueness.engines.reduction import ROWS_OF_A_CELL, SOFT, ZERO, require_weights
 from trueness.errors import InputError
 from trueness.inputs import DROPPABLE, REASONS, ZERO_WEIGHT
 from trueness.ruler import COARSE, END, FINE, ZONE_OFFSET, Ruler
@@ -129,8 +129,9 @@ class TensorSums:
         facts = {"rejected": rejected, "clipped": int(self.codes[_CODES]), "source": tuple(sorted(notes))}
         if self.floats:
             soft = bool(table[:, -1].sum() > 0)
+            require_weights(table[:, FLOAT_SUMS.index("w")], table[:, FLOAT_SUMS.index("w2")])
             return float_summary(rows, table[:, :-1].T, self.on, soft=soft, **facts)
-        if int(rows.max()) >= _SEGMENT << 1:  # each of its rows added up to 2^31 to an int64
+        if int(rows.max()) >= ROWS_OF_A_CELL:
             raise InputError(
                 f"y_prob: {int(rows.max())} rows have nearly the same score; at most 2^32 fit. Call compute sooner."
             )

@@ -102,7 +102,7 @@ def read_rows(
 
     Rows that are not the `whole` of the data may lack the event.
     """
-    _check_options(nan, align, pos_label)
+    check_options(nan, align, pos_label)
     y, f, w, notes = _columns(y_true, y_prob, sample_weight, names, align)
     if not y.length:
         raise InputError(f"{names[0]} and {names[1]}: no rows (0 values in each). Pass at least one row.")
@@ -116,7 +116,7 @@ def chunk_stream(y_true: Any, y_prob: Any, sample_weight: Any = None, *, nan: st
     given = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
     if not all(isinstance(x, Iterator) for x in given):
         return None
-    _check_options(nan, None, pos_label)
+    check_options(nan, None, pos_label)
     _check_distinct(given, _NAMES)
     return _stream(given, nan, pos_label)
 
@@ -230,7 +230,8 @@ def _classified_weights(rows: Rows) -> Iterator[tuple[int, np.ndarray, np.ndarra
             yield start, codes, weights
 
 
-def _check_options(nan: str, align: str | None, pos_label: Any) -> None:
+def check_options(nan: str, align: str | None = None, pos_label: Any = None) -> None:
+    """Refuse a choice that is none."""
     if not isinstance(nan, str) or nan not in ("raise", "drop"):
         raise InputError(f"nan={show(nan)} is not a choice. Pass nan='raise' (the default) or nan='drop'.")
     if align is not None and not (isinstance(align, str) and align in ("position", "index")):

@@ -103,7 +103,7 @@ def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Cumul
         sigma=_sigma(data),
         n=data.n if isinstance(data, Summary) else len(data.arrays.f),
         worst=_worst(found, SLACK if isinstance(data, Summary) else TIE),
-        bracket=_bracket(data) if isinstance(data, Summary) and data.again is None else None,
+        bracket=_bracket(data) if isinstance(data, Summary) and _of_rows(data) is None else None,
     )
 
 
@@ -178,11 +178,19 @@ def ecce_r(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> flo
 def _extremes(data: RowData | Summary) -> Extremes:
     if isinstance(data, RowData):
         return from_rows(data)
-    if data.again is None:
-        return from_cells(data)[0]
-    if "extremes" not in data.found:
-        data.found["extremes"] = from_pieces(data, data.again)
-    found: Extremes = data.found["extremes"]
+    return _of_rows(data) or from_cells(data)[0]
+
+
+def _of_rows(summary: Summary) -> Extremes | None:
+    """The exact ones, where the rows can be read again; None where they cannot, or are gone."""
+    if summary.again is None:
+        return None
+    if "extremes" not in summary.found:
+        try:
+            summary.found["extremes"] = from_pieces(summary, summary.again)
+        except FileNotFoundError:
+            summary.found["extremes"] = None
+    found: Extremes | None = summary.found["extremes"]
     return found
 
 
