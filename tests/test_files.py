@@ -843,3 +843,16 @@ def test_a_summary_of_what_was_piped_in_has_no_way_back(tmp_path, monkeypatch):
     found = summarize_files("-", **COLUMNS)
     assert found.again is None
     assert ecce(found).bracket is not None
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["a.parquet", "a.csv"])
+def test_a_second_pass_finds_scores_at_and_beyond_the_ends(tmp_path, seed, name):
+    rng = np.random.default_rng(seed)
+    ends = [0.0, 1.0, -0.0, 5e-324, 1 + 2**-52, -1e-17, 1 - 2**-53, 2.0**-14, 1 - 2.0**-14]
+    f = np.concatenate([rng.choice(ends, 300), rng.beta(0.02, 0.02, 300)])
+    y = (rng.random(600) < np.clip(f, 0, 1) * (seed % 2) + 0.3 * (seed % 3)).astype(float)
+    path = (write_parquet if name == "a.parquet" else write_csv)(tmp_path / name, {"y": y, "p": f})
+    found, exact = ecce(summarize_files(path, **COLUMNS)), ecce(y, f)
+    assert found.bracket is None
+    assert (found.mad, found.range) == pytest.approx((exact.mad, exact.range), rel=1e-12)

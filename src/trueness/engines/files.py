@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, NoReturn
 
 import numpy as np
@@ -25,7 +25,7 @@ from trueness.engines.arrays import reduce_some
 from trueness.engines.groups import GroupedSums
 from trueness.errors import InputError
 from trueness.inputs import Arrays, Column, Rows, check_options, columns_text, raise_bad_rows, raise_none_left, read_rows
-from trueness.ruler import Ints, Ruler, ruler
+from trueness.ruler import COARSE, Ints, Ruler, ruler
 from trueness.summary import Summary, empty_summary
 
 __all__ = ["Columns", "FileTable", "Roles", "open_files", "summarize_files"]
@@ -191,7 +191,7 @@ class FileTable:
         self._require_unchanged()
         if whole.n == 0:
             raise_none_left(self._on_disk(), dict(whole.rejected))
-        return replace(whole, again=None if whole.exponent else self._again)
+        return replace(whole, again=None if whole.exponent else partial(self._again, on))
 
     def _summed(self, on: Ruler, progress: Progress | None, checkpoint: Checkpoint | None, *, floats: bool = False) -> Summary:
         done, before = (0, None) if checkpoint is None or floats else checkpoint.load()
@@ -222,13 +222,13 @@ class FileTable:
             "piece": PIECE,
         }
 
-    def _again(self, slots: Ints) -> Iterator[Arrays]:
-        """The rows once more, a piece at a time, if the files are still what they were."""
+    def _again(self, on: Ruler, slots: Ints) -> Iterator[Arrays]:
+        """The rows of these slots once more, and some beside them, a piece at a time, if the files are what they were."""
         for path in self._stamps:
             if not os.path.exists(path):
                 raise FileNotFoundError(path)
         self._require_unchanged()
-        for rows, _ in self._pieces(None):
+        for rows, _ in self._pieces(None, among=_around(on, slots)):
             yield rows.arrays(whole=False)
 
     def _require_unchanged(self) -> None:
@@ -310,10 +310,12 @@ class FileTable:
             notes=(*rows.notes, *self.outcomes.notes),
         )
 
-    def _pieces(self, progress: Progress | None, skip: int = 0) -> Iterator[tuple[Rows, Array | None]]:
+    def _pieces(
+        self, progress: Progress | None, skip: int = 0, among: Ints | None = None
+    ) -> Iterator[tuple[Rows, Array | None]]:
         """Rows a few million at a time, always cut at the same places, and the code of each one's group."""
         held, rows, seen = list[list[Array]](), 0, 0
-        for batch in self._batches(progress):
+        for batch in self._batches(progress) if among is None else self._chosen(among):
             done = max(skip - seen, 0)  # rows of this batch that an earlier run has reduced
             seen += len(batch[0])
             batch = [column[done:] for column in batch]
@@ -392,7 +394,14 @@ class FileTable:
                         yield batch
             table.check_rows(done - began)
 
-    def _streamed(self, table: Table) -> Iterator[list[Array]]:
+    def _chosen(self, among: Ints) -> Iterator[list[Array]]:
+        """The batches of rows whose prediction times 2^14, rounded down, is among these."""
+        for table in self.tables:
+            prediction = table.number(self.roles.predictions[0], self._numbers)
+            where = f" WHERE floor(({prediction})::DOUBLE * {COARSE}) IN ({', '.join(map(str, among.tolist()))})"
+            yield from (batch for batch in self._streamed(table, where) if len(batch[0]))
+
+    def _streamed(self, table: Table, where: str = "") -> Iterator[list[Array]]:
         wanted, values = [self.outcomes.number(table, self._numbers)], self.outcomes.values
         for name, dtype in zip(self.roles.numbers[1:], self._dtypes[1:], strict=True):
             to = "FLOAT" if dtype == "f4" else "DOUBLE"
@@ -403,7 +412,7 @@ class FileTable:
             dtypes.append("u8")
         cursor = self._duckdb.cursor()  # its own: while a stream is open its connection answers nothing else
         try:
-            yield from numeric_batches(self._select(table, ", ".join(wanted), values, cursor), dtypes)
+            yield from numeric_batches(self._select(table, ", ".join(wanted), values, cursor, where), dtypes)
         except InputError:
             raise
         except Exception as error:
@@ -411,8 +420,8 @@ class FileTable:
                 raise_text(self._duckdb, table, self.outcomes, self.roles.numbers)
             raise unreadable(table.path, error) from error
 
-    def _select(self, table: Table, wanted: str, values: Sequence[Any] = (), connection: Any = None) -> Any:
-        query = f"SELECT {wanted} FROM {table.source(self._numbers)}"
+    def _select(self, table: Table, wanted: str, values: Sequence[Any] = (), connection: Any = None, where: str = "") -> Any:
+        query = f"SELECT {wanted} FROM {table.source(self._numbers)}{where}"
         connection = self._duckdb if connection is None else connection
         return connection.sql(query, params=list(values)) if values else connection.sql(query)
 
@@ -489,6 +498,16 @@ def _require_own_file(resume: str, paths: Paths) -> None:
             raise InputError("resume: standard input cannot be read again. Pass files, or leave out resume=.")
         if os.path.exists(resume) and os.path.samefile(path, resume):
             raise InputError(f"resume: {resume!r} is one of the inputs. Name a file of its own.")
+
+
+def _around(on: Ruler, slots: Ints) -> Ints | None:
+    """The cells of width 2^-14 that hold these slots, and what rounding may carry beyond 0 and 1; None where they are many."""
+    first = on.extra_before[slots] + slots  # the cell at the slot's lower edge
+    among = np.unique(np.floor(on.edges[first] * COARSE).astype(np.int64))
+    if len(among) > COARSE // 8:
+        return None
+    beyond = [-1] * (0 in among) + [COARSE] * (COARSE - 1 in among)
+    return np.append(among, np.array(beyond, dtype=np.int64))
 
 
 def _sort(kind: str) -> str:
