@@ -25,6 +25,7 @@ def clock(call):
     return call(), time.perf_counter() - start
 
 con = duckdb.connect()
+con.execute("SET enable_progress_bar = false")
 scan = min(clock(lambda: con.sql(f"SELECT sum(p), sum(y) FROM '{path}'").fetchall())[1] for _ in range(3))
 con.close()
 import trueness
@@ -83,7 +84,7 @@ def measure_disk(sizes: tuple[int, ...], tell: Callable[[str], None]) -> list[On
         path = write_rows(n)
         try:
             done = subprocess.run([sys.executable, "-c", _MEASURE, str(path)], capture_output=True, text=True, check=True)
-            found.append(OnDisk(file_mb=path.stat().st_size / 1e6, **json.loads(done.stdout)))
+            found.append(OnDisk(file_mb=path.stat().st_size / 1e6, **json.loads(done.stdout.splitlines()[-1])))
         finally:
             path.unlink()
     return found

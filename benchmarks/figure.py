@@ -17,9 +17,11 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     from matplotlib.figure import Figure
 
     panels = [name for name in _PANELS if any(row.measure == name for row in rows)]
-    figure = Figure(figsize=(4.6 * len(panels), 4.2), layout="constrained")
-    axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    for ax, name in zip(axes, panels, strict=True):
+    figure = Figure(figsize=(10.4, 3.6 * -(-len(panels) // 2)), layout="constrained")
+    axes = figure.subplots(-(-len(panels) // 2), 2, sharex=True, sharey=True, squeeze=False).ravel()
+    for ax in axes[len(panels) :]:
+        ax.set_visible(False)
+    for ax, name in zip(axes, panels, strict=False):
         found = [row for row in rows if row.measure == name and row.case == "uniform" and row.ratio is not None]
         names = list(dict.fromkeys(row.by for row in found))
         others = [by for by in names if by not in (NUMBA, PLAIN)]
@@ -32,8 +34,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
                 style = {"color": _OTHERS[k % len(_OTHERS)], "linestyle": ":", "marker": _MARKERS[k % len(_MARKERS)]}
             ax.plot(*zip(*line, strict=True), label=by, markersize=4.5, **style)
         ax.axhline(1.0, color="0.5", linewidth=0.8)
-        ax.set(xscale="log", yscale="log", title=name, xlabel="rows")
-        ax.legend(fontsize="x-small", frameon=False)
+        ax.set(xscale="log", yscale="log", title=name, xlabel="rows", ylabel="time over that of reading")
+        ax.tick_params(labelbottom=True, labelleft=True)
+        ax.legend(fontsize="x-small", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("time over the time of reading both arrays")
-    figure.savefig(path, dpi=160)
+    figure.savefig(path, dpi=120)

@@ -148,6 +148,7 @@ class FileTable:
             raise InputError(f"{paths[0]!r} is named like a summary, and rows are wanted. Pass files of rows.")
         self.roles, self.nan, self._pos_label = roles, nan, pos_label
         self._duckdb = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+        self._duckdb.execute("SET enable_progress_bar = false")  # stdout is for results
         if memory_limit is not None:
             self._limit_memory(memory_limit)
         self._stamps = {path: _stamp(path) for path in paths}

@@ -103,7 +103,8 @@ def calibration_test(
     rng : None, int or numpy Generator
         Randomness of the simulated method; the seed is recorded in the result.
     sample_weight : array-like, optional
-        Weights ≥ 0.
+        Weights ≥ 0. They may depend on the prediction, not on the outcome: rows thinned by their outcome and weighted back are
+        noisier than the test believes, and it rejects too often.
     weight_kind : {"importance", "frequency"}
         Whether a weight says how much a row counts, or how many equal rows it stands for.
     progress : callable, optional

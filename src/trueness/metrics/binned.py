@@ -109,6 +109,7 @@ def soft_mean_ece(y_true: Any, y_prob: Any = None, *, bins: int = 10, sample_wei
 
     with :math:`\bar y_b` the mean of the soft labels in the bin. Zero is best, and exact: predictions equal to their
     labels give 0.0. With labels in {0, 1} it is `binned_ece` with the same bins, and misleads in the same ways.
+    The last bin is closed here; the paper's equation 4 leaves predictions of exactly 1 in no bin.
 
     Parameters
     ----------
