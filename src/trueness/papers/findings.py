@@ -61,8 +61,10 @@ def printed(what: str, paper: str, ours: float, *, error: float | None = None, w
     """
     number, half = _digits(paper)
     away = max(0.0, abs(ours - number) - half)
-    if math.isfinite(ours) and away <= 1e-9 * half:
-        verdict: Verdict = "matches"
+    if not math.isfinite(ours):
+        verdict: Verdict = "differs"
+    elif away <= 1e-9 * half:
+        verdict = "matches"
     elif error is not None and away <= ERRORS_ALLOWED * error:
         verdict = "within error"
     else:

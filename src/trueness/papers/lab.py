@@ -24,6 +24,7 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "legend.fontsize": "small",
     "svg.fonttype": "none",
+    "svg.hashsalt": "trueness",  # the same bytes again
 }
 
 
