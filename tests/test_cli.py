@@ -57,7 +57,7 @@ def test_demo_finds_what_was_planted(demo_run):
     assert (demo_run.returncode, demo_run.stderr) == (0, b"")
     text = " ".join(demo_run.stdout.decode().split())
     assert "between 0.60 and 0.90 are 10 points too high, all others 3 points too low" in text
-    assert "The true calibration error is 0.051." in text
+    assert "The true calibration error is 0.051; " in text
     found = re.search(r"Over-confident: predictions between ([\d.]+) and ([\d.]+) are ([\d.]+) points too high", text)
     low, high, points = found.groups()
     assert (float(low), float(high)) == pytest.approx((demo.LOW, demo.HIGH), abs=0.02)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
-Verdict = Literal["matches", "within error", "differs", "holds", "fails"]
+Verdict = Literal["matches", "within error", "differs", "holds", "fails", "other data"]
 
 ERRORS_ALLOWED = 3.0  # standard errors; of a table of a few hundred cells about one in four hundred lies beyond by chance
 
@@ -73,9 +73,13 @@ def printed(what: str, paper: str, ours: float, *, error: float | None = None, w
     return Finding(what=what, paper=paper, ours=_shown(ours, half), verdict=verdict, error=error, why=told)
 
 
-def claim(what: str, paper: str, ours: str, *, holds: bool, why: str = "") -> Finding:
-    """Hold what was seen against a statement in words; `why` is said when it fails."""
-    return Finding(what=what, paper=paper, ours=ours, verdict="holds" if holds else "fails", why="" if holds else why)
+def claim(what: str, paper: str, ours: str, *, holds: bool | None, why: str = "") -> Finding:
+    """Hold what was seen against a statement in words; `why` is said unless it holds.
+
+    With ``holds=None`` the rows are not those the statement is about: what is seen on them neither bears it out nor refutes it.
+    """
+    verdict: Verdict = "other data" if holds is None else "holds" if holds else "fails"
+    return Finding(what=what, paper=paper, ours=ours, verdict=verdict, why="" if holds else why)
 
 
 def _digits(text: str) -> tuple[float, float]:

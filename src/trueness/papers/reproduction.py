@@ -23,6 +23,10 @@ PAPERS: Mapping[str, str] = MappingProxyType(
 )
 
 _WIDTHS = (46, 22, 26)
+_LEGEND = (
+    "matches: rounds to the printed digits · ±: a standard error of the difference · within error: no farther than three",
+    "other data: seen on other rows than the paper's, and so neither for it nor against it",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +66,7 @@ class Reproduction:
         return f"{self.paper}: {told or 'nothing ran'}{f', {len(self.missing)} without their data' if self.missing else ''}"
 
     def __str__(self) -> str:
-        lines = [self.title, self.citation, f"{'quick' if self.quick else 'full'} run, seed {self.seed}"]
+        lines = [self.title, self.citation, f"{'quick' if self.quick else 'full'} run, seed {self.seed}", *_LEGEND]
         for title, findings in self.findings.items():
             lines += ["", title, _line("", "paper", "here", "verdict")]
             for finding in findings:

@@ -59,7 +59,8 @@ def _pvalue(what: str, error: str, told: Printed) -> Finding:
         "zero to double precision",
         f"{p:.4g}" if p > 1e-300 else f"10^{law.logsf(x) / math.log(10):.3f}",
         holds=p < ROUNDING,
-        why=f"1 − F, summed in double precision, gives {_one_less(error, x):.2g} here: small, and not zero.",
+        why=f"1 − F, summed in double precision, gives {_one_less(error, x):.2g} here: small, and not zero (what is below "
+        f"{ROUNDING:g} is taken for zero).",
     )
 
 

@@ -15,7 +15,10 @@ import trueness
 from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.finite import Floats
 
-ORIGIN = "true_label, pred_label and confidence of pretrained classifiers, from github.com/hollance/reliability-diagrams, MIT"
+ORIGIN = (
+    "columns true_label, pred_label and confidence of that model, gzipped; from the folder results of "
+    "github.com/hollance/reliability-diagrams, MIT, where files are named after the model alone"
+)
 BINS = (1, *range(10, 101, 10))
 CLOSE = 1.0  # points: how "nearly the same" and "near-identical" are read
 

@@ -93,8 +93,8 @@ def _other_metric() -> Finding:
         "the order of smECE_h",
         f"smECE_h {value:.4f}; d_h(κ(f), f) = {apart:.2f}, |κ(f) − f| = {rate - f:.4f}",
         holds=apart <= 10 * value,
-        why="f is constant, so a calibrated κ(f) is 0.01; the ratio grows without bound as both fall, also if d_h is cut at 2. "
-        "The proof bounds |κ₂(f') − f'|, which is the ECE, where the statement has d_h: it holds for |κ(f) − f|.",
+        why="f is constant, so a calibrated κ(f) is 0.01, and the ratio grows without bound as both fall. The proof bounds "
+        "|κ₂(f') − f'|, which is the ECE, where the statement has d_h; for this h it holds with |κ(f) − f| in its place.",
     )
 
 

@@ -19,7 +19,11 @@ class Rows(NamedTuple):
 
 def imagenet(lab: Lab) -> Rows:
     """Top class of ResNet-34 on the 50 000 validation images: was it right, and how sure was the model."""
-    path = lab.file("imagenet_resnet34.csv.gz", "results of github.com/hollance/reliability-diagrams, gzipped")
+    path = lab.file(
+        "imagenet_resnet34.csv.gz",
+        "columns true_label, pred_label and confidence of ResNet-34, gzipped; from the folder results of "
+        "github.com/hollance/reliability-diagrams",
+    )
     with gzip.open(path, "rt", newline="") as stream:
         rows = [(row["true_label"] == row["pred_label"], row["confidence"]) for row in csv.DictReader(stream)]
     return _arrays(rows)

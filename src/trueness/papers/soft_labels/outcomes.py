@@ -49,14 +49,17 @@ def _values(lab: Lab, n: int, k: float, run: int, models: str) -> list[float]:
 
 
 def _rankings(lab: Lab, runs: int) -> Iterator[Finding]:
+    """With outcomes drawn, the misranking is one of few rows; that of Tables 2 to 6 comes from thresholding the label."""
     for k in (0.5, 2.0):
-        values = np.array([_values(lab, N, k, run, "".join(MODELS)) for run in lab.steps(range(runs))])
-        first = int((values.argmin(axis=1) == 0).sum())
+        first = {}
+        for n in (50, 200, N):
+            values = np.array([_values(lab, n, k, run, "".join(MODELS)) for run in lab.steps(range(runs))])
+            first[n] = float((values.argmin(axis=1) == 0).mean())
         yield claim(
-            f"ECE misranks models, k = {k:g}, n = 1 000 (section 1.4)", "systematically", f"A first in {first} of {runs} runs",
-            holds=first < runs / 2,
-            why=f"The noise in A's ECE ({law('A', HARD, k, N, drawn=True).mean:.3f}) is small beside the others' errors. "
-            "The misranking of Tables 2 to 6 comes from thresholding the label, not from outcomes that are 0 or 1.",
+            f"ECE misranks models at finite n, k = {k:g}, outcomes drawn (section 1.4)", "systematically",
+            "A first in " + ", ".join(f"{share:.0%} of runs at n = {n}" for n, share in first.items()),
+            holds=min(first.values()) < 0.5,
+            why="Even at n = 50 it is first in most runs.",
         )  # fmt: skip
 
 
