@@ -87,10 +87,16 @@ def tell(fault: BaseException, settings: Settings) -> int:
         case OSError():
             _drop_stdout()
             return _say(ENVIRONMENT, "environment", str(fault), settings)
-        case MemoryError():
+        case MemoryError() | ImportError() | RuntimeError() if _lacks_memory(fault):
             return _say(ENVIRONMENT, "environment", f"out of memory. {fault}".rstrip(), settings)
     text = f"this is a bug in trueness ({type(fault).__name__}: {fault}). Run again with --debug to see where."
     return _say(BUG, "bug", text, settings)
+
+
+def _lacks_memory(fault: BaseException) -> bool:
+    """Whether memory is what was missing: a library could not be mapped, a thread not be started."""
+    words = ("failed to map segment", "cannot allocate memory", "can't start new thread")
+    return isinstance(fault, MemoryError) or any(word in str(fault).lower() for word in words)
 
 
 def _say(code: int, kind: str, message: str, settings: Settings) -> int:
