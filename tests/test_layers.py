@@ -14,7 +14,7 @@ STAGES = [
     {"inputs"},
     {"multiclass", "_classes"},
     {"ruler"},
-    {"summary", "_summary_file", "_moments"},
+    {"summary", "_summary_file", "_moments", "_again"},
     {"engines"},
     {"metrics"},
     {"inference"},

@@ -162,6 +162,12 @@ class Ruler:
         return _bin_of_cell(self, bins)
 
 
+def places(scores: Floats, parts: int) -> Ints:
+    """Which of `parts` equal parts, a power of two, of the dyadic slots each score lies in: slot · parts + part; exact."""
+    slot, r = _slot(scores)
+    return slot * parts + np.minimum((r * parts).astype(np.int64), parts - 1)
+
+
 def _zone_of_slot(slot: Ints) -> Ints:
     return (slot >= _LOW).astype(np.int64) + (slot >= _LOW + _MIDDLE)
 

@@ -5,7 +5,6 @@ merge order, engine or machine gives the same bits; weights or soft labels are s
 """
 
 import os
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -13,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._again import Again
 from trueness._forward import forward
 from trueness._moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
 from trueness.errors import SummaryError
@@ -40,9 +40,7 @@ class Summary:
     rejected: dict[str, int] = field(default_factory=dict)
     clipped: int = 0
     source: tuple[str, ...] = ()
-    # Reads the rows again, checked and a piece at a time, at least those in the dyadic slots asked for; forgotten when
-    # summaries are added or saved.
-    again: Callable[[Ints], Iterable[Any]] | None = field(default=None, repr=False)
+    again: Again | None = field(default=None, repr=False)  # reads the rows again; forgotten when added or saved
     found: dict[str, Any] = field(default_factory=dict, repr=False)  # what such a reading has found
 
     @property
@@ -159,7 +157,7 @@ class Summary:
 
         `nan` says whether rows with a missing value are refused or left out and counted, as for `summarize`.
         """
-        return forward("engines.frames", "from_frame")(frame, nan=nan)
+        return forward("engines.returned", "from_frame")(frame, nan=nan)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Summary":

@@ -1,14 +1,16 @@
 """Dask data frames → Summary: every partition reduced where it is, the summaries added as a tree."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from trueness._again import Places, PlaceSums
+from trueness.engines.again import added, place_sums, taken, with_rows_again
 from trueness.errors import InputError
 from trueness.inputs import Arrays, missing_column
-from trueness.ruler import Ints, Ruler
+from trueness.ruler import Ruler
 from trueness.summary import Summary
 
 _BRANCHES = 8  # summaries added at a time
@@ -30,30 +32,57 @@ def reduce_partitions(
     found = [reduce(part, number, dict(names), tuple(groups), on, dict(settings)) for number, part in enumerate(parts)]
     while len(found) > 1:
         found = [merge(found[k : k + _BRANCHES]) for k in range(0, len(found), _BRANCHES)]
-    return found[0].compute() if found else {}
+    whole = found[0].compute() if found else {}
+    kept = (parts, dict(names), tuple(groups))
+    return with_rows_again(whole, lambda group: PartitionRows(*kept, group, on, dict(settings)))
 
 
-def rows_again(
-    frame: Any, names: Mapping[str, str | None], on: Ruler, settings: Mapping[str, Any], slots: Ints
-) -> list[Arrays]:
-    """Usable rows of these dyadic slots, from each partition."""
-    import dask
+@dataclass(frozen=True, slots=True)
+class PartitionRows:
+    """Rows of a group read again, each partition where it is."""
 
-    take = dask.delayed(_rows_in, pure=True)
-    parts = frame[list(dict.fromkeys(name for name in names.values() if name is not None))].to_delayed()
-    return list(dask.compute(*(take(part, dict(names), on, dict(settings), slots) for part in parts)))
+    parts: list[Any]
+    names: dict[str, str | None]
+    groups: tuple[str, ...]
+    group: Any
+    on: Ruler
+    settings: dict[str, Any]
+    lasting: bool = True
+
+    def sums(self, among: Places, parts: int) -> PlaceSums:
+        """Sums over the finer places within these; only they travel."""
+        import dask
+
+        found = [dask.delayed(_sums_in, pure=True)(*task, self.on, among, parts) for task in self._tasks()]
+        return added(dask.compute(*found))
+
+    def rows(self, among: Places) -> list[Arrays]:
+        """The rows of these places."""
+        import dask
+
+        return list(dask.compute(*(dask.delayed(_rows_in, pure=True)(*task, self.on, among) for task in self._tasks())))
+
+    def _tasks(self) -> list[tuple[Any, ...]]:
+        return [(part, self.names, self.groups, self.group, self.settings) for part in self.parts]
 
 
-def _rows_in(part: Any, names: dict[str, str | None], on: Ruler, settings: dict[str, Any], slots: Ints) -> Arrays:
-    from trueness.engines.frames import read_columns
-    from trueness.engines.grid import rows_in_slots
+def _sums_in(*task: Any) -> PlaceSums:
+    *which, on, among, parts = task
+    return place_sums(_usable(*which), on, among, parts)
+
+
+def _rows_in(*task: Any) -> Arrays:
+    *which, on, among = task
+    return taken(_usable(*which), on, among)
+
+
+def _usable(part: Any, names: dict[str, str | None], groups: tuple[str, ...], group: Any, settings: dict[str, Any]) -> Arrays:
+    from trueness.engines.frames import rows_of_group
 
     if not len(part):
         none = np.zeros(0)
         return Arrays(f=none, y=none, w=None if names["weight"] is None else none, soft=False, clipped=0, rejected={})
-    rows = read_columns(part, names, {**settings, "whole": False}).arrays(whole=False)
-    at = rows_in_slots(rows.f, on, slots)
-    return replace(rows, f=rows.f[at], y=rows.y[at], w=None if rows.w is None else rows.w[at], kept=None)
+    return rows_of_group(part, names, groups, group, settings).arrays(whole=False)
 
 
 def _partition(

@@ -15,12 +15,14 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._again import RowsGoneError
 from trueness.engines._arrow import numeric_batches
 from trueness.engines._checkpoint import Checkpoint
 from trueness.engines._outcomes import Outcomes, raise_text
 from trueness.engines._plain import SoftLabelMet
-from trueness.engines._sources import STANDARD_INPUT, Copied, Paths, damaged_gzip, is_gzip, listed, one_kind, opened
+from trueness.engines._sources import STANDARD_INPUT, Paths, damaged_gzip, is_gzip, listed, one_kind, opened
 from trueness.engines._tables import Roles, Table, describe, is_conversion, literal, unreadable
+from trueness.engines.again import InPieces, with_rows_again
 from trueness.engines.arrays import reduce_some
 from trueness.engines.groups import GroupedSums
 from trueness.errors import InputError
@@ -105,9 +107,7 @@ def summarize_files(
     with open_files(paths, roles, **settings) as table:
         if groups:
             return table.summaries(on, progress)
-        found = table.summary(on, progress, None if resume is None else os.fspath(resume))
-    copied = any(isinstance(table.path, Copied) for table in table.tables)
-    return replace(found, again=None) if copied else found  # what was piped in is gone
+        return table.summary(on, progress, None if resume is None else os.fspath(resume))
 
 
 @contextmanager
@@ -192,7 +192,7 @@ class FileTable:
         self._require_unchanged()
         if whole.n == 0:
             raise_none_left(self._on_disk(), dict(whole.rejected))
-        return replace(whole, again=None if whole.exponent else partial(self._again, on))
+        return with_rows_again({None: whole}, lambda _: self._again(on))[None]
 
     def _summed(self, on: Ruler, progress: Progress | None, checkpoint: Checkpoint | None, *, floats: bool = False) -> Summary:
         done, before = (0, None) if checkpoint is None or floats else checkpoint.load()
@@ -223,13 +223,18 @@ class FileTable:
             "piece": PIECE,
         }
 
-    def _again(self, on: Ruler, slots: Ints) -> Iterator[Arrays]:
-        """The rows of these slots once more, and some beside them, a piece at a time, if the files are what they were."""
-        for path in self._stamps:
-            if not os.path.exists(path):
-                raise FileNotFoundError(path)
+    def _again(self, on: Ruler, codes: Sequence[int] | None = None) -> InPieces:
+        """The rows, or those of groups with these codes, once more."""
+        return InPieces(on, partial(self._read_again, on, codes))
+
+    def _read_again(self, on: Ruler, codes: Sequence[int] | None, slots: Ints) -> Iterator[Arrays]:
+        """The rows of these slots, and some beside them, a piece at a time, if the files are what they were."""
+        if not all(map(os.path.exists, self._stamps)):
+            raise RowsGoneError
         self._require_unchanged()
-        for rows, _ in self._pieces(None, among=_around(on, slots)):
+        among = _around(on, slots)
+        all_of_them = among is None and codes is None
+        for rows, _ in self._pieces(None, batches=None if all_of_them else self._chosen(among, codes)):
             yield rows.arrays(whole=False)
 
     def _require_unchanged(self) -> None:
@@ -246,7 +251,10 @@ class FileTable:
         self._require_unchanged()
         if not any(summary.n for summary in found.values()):
             raise_none_left(self._on_disk(), dict(sum(found.values(), start=empty_summary(on)).rejected))
-        return found
+        codes: dict[Any, list[int]] = {}
+        for code, group in self._group_names.items():
+            codes.setdefault(group, []).append(code)
+        return with_rows_again(found, lambda group: self._again(on, codes[group]))
 
     def _together(self, on: Ruler, progress: Progress | None) -> dict[Any, Summary]:
         sums, numbers = GroupedSums(on), dict[int, int]()
@@ -312,11 +320,11 @@ class FileTable:
         )
 
     def _pieces(
-        self, progress: Progress | None, skip: int = 0, among: Ints | None = None
+        self, progress: Progress | None, skip: int = 0, batches: Iterable[list[Array]] | None = None
     ) -> Iterator[tuple[Rows, Array | None]]:
         """Rows a few million at a time, always cut at the same places, and the code of each one's group."""
         held, rows, seen = list[list[Array]](), 0, 0
-        for batch in self._batches(progress) if among is None else self._chosen(among):
+        for batch in self._batches(progress) if batches is None else batches:
             done = max(skip - seen, 0)  # rows of this batch that an earlier run has reduced
             seen += len(batch[0])
             batch = [column[done:] for column in batch]
@@ -395,12 +403,20 @@ class FileTable:
                         yield batch
             table.check_rows(done - began)
 
-    def _chosen(self, among: Ints) -> Iterator[list[Array]]:
-        """The batches of rows whose prediction times 2^14, rounded down, is among these."""
+    def _chosen(self, among: Ints | None, codes: Sequence[int] | None) -> Iterator[list[Array]]:
+        """The batches of rows whose prediction times 2^14, rounded down, is among these, and the code of their group."""
         for table in self.tables:
-            prediction = table.number(self.roles.predictions[0], self._numbers)
-            where = f" WHERE floor(({prediction})::DOUBLE * {COARSE}) IN ({', '.join(map(str, among.tolist()))})"
-            yield from (batch for batch in self._streamed(table, where) if len(batch[0]))
+            wanted = []
+            if among is not None:
+                prediction = table.number(self.roles.predictions[0], self._numbers)
+                wanted.append(f"floor(({prediction})::DOUBLE * {COARSE}) IN ({', '.join(map(str, among.tolist()))})")
+            if codes is not None:
+                wanted.append(f"{self._code(table)} IN ({', '.join(map(str, codes))})")
+            yield from (batch for batch in self._streamed(table, f" WHERE {' AND '.join(wanted)}") if len(batch[0]))
+
+    def _code(self, table: Table) -> str:
+        """The number by which a row's group is known."""
+        return f"hash({', '.join(map(table.group, self.roles.by))})"
 
     def _streamed(self, table: Table, where: str = "") -> Iterator[list[Array]]:
         wanted, values = [self.outcomes.number(table, self._numbers)], self.outcomes.values
@@ -409,7 +425,7 @@ class FileTable:
             wanted.append(f"coalesce({table.number(name, self._numbers)}, 'nan')::{to}")
         dtypes = list(self._dtypes)
         if self.roles.by:
-            wanted.append(f"hash({', '.join(map(table.group, self.roles.by))})")
+            wanted.append(self._code(table))
             dtypes.append("u8")
         cursor = self._duckdb.cursor()  # its own: while a stream is open its connection answers nothing else
         try:
@@ -445,8 +461,8 @@ class FileTable:
         """The group behind each code."""
         found: dict[int, Any] = {}
         for table in self.tables:
-            wanted = ", ".join(map(table.group, self.roles.by))
-            for code, *values in self._select(table, f"DISTINCT hash({wanted}), {wanted}").fetchall():
+            wanted = ", ".join([self._code(table), *map(table.group, self.roles.by)])
+            for code, *values in self._select(table, f"DISTINCT {wanted}").fetchall():
                 named = tuple(None if value != value else value for value in values)  # NaN is missing
                 group = named if len(named) > 1 else named[0]
                 if found.setdefault(code, group) != group:

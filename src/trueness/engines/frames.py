@@ -1,19 +1,17 @@
-"""Data frames → Summary: columns in memory go to the array engine; lazy frames reduce where they are, through narwhals."""
+"""Data frames → Summary: columns in memory go to the array engine, lazy frames and Dask's to engines of their own."""
 
-import math
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from trueness._moments import FLOAT_SUMS
+from trueness._again import RowsGoneError
+from trueness.engines.again import InPieces, with_rows_again
 from trueness.engines.arrays import reduce_some
 from trueness.engines.groups import GroupedSums
-from trueness.engines.reduction import SOFT, ZERO, Plan, SoftLabelsMet, summaries
 from trueness.errors import InputError
 from trueness.inputs import (
-    REASONS,
     Arrays,
     Rows,
     check_options,
@@ -24,8 +22,10 @@ from trueness.inputs import (
     roots,
     unwrapped,
 )
-from trueness.ruler import SLOTS, Ints, Ruler, ruler
+from trueness.ruler import Ruler, ruler
 from trueness.summary import Summary, empty_summary
+
+_PIECE = 1 << 22  # rows looked at again at a time
 
 Names = Mapping[str, str | None]
 Settings = Mapping[str, Any]
@@ -77,20 +77,21 @@ def summarize_frame(
     frame = unwrapped(frame)
     kind = roots(frame)
     if kind & {"dask", "dask_expr"}:
-        from trueness.engines.dask import reduce_partitions, rows_again
+        from trueness.engines.dask import reduce_partitions
 
         found = reduce_partitions(frame, names, groups, on, {**settings, "whole": False})
         require_event(found, names, pos_label)
-        if not groups and found and not found[None].exponent:
-            found = {None: with_second_pass(found[None], lambda slots: rows_again(frame, names, on, settings, slots))}
     elif type(frame).__name__ == "RecordBatchReader":
         found = merged(_reduce_batches(frame, names, groups, on, {**settings, "whole": False}))
         require_event(found, names, pos_label)
     elif computes_elsewhere(frame):
+        from trueness.engines.lazy import reduce_lazy
+
         found = reduce_lazy(frame, names, groups, on, settings)
         require_event(found, names, pos_label)
     else:
         found = reduce_columns(frame, names, groups, on, settings)
+        found = with_rows_again(found, _again(frame, names, groups, on, settings))
     if not any(summary.n for summary in found.values()):
         rejected = dict(sum(found.values(), start=empty_summary(on)).rejected)
         why = rejected or "none given"
@@ -156,11 +157,45 @@ def read_columns(frame: Any, names: Names, settings: Settings) -> Rows:
     )
 
 
+def rows_of_group(frame: Any, names: Names, groups: Sequence[str], group: Any, settings: Settings) -> Rows:
+    """The rows of one group; of all without groups."""
+    rows = read_columns(frame, names, settings)
+    if not groups:
+        return rows
+    keys = _keys([group_values(column_of(frame, name), f"column {name!r}") for name in groups])
+    return rows.taken(np.flatnonzero(np.fromiter((key == group for key in keys), dtype=bool, count=len(keys))))
+
+
+def _again(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> Callable[[Any], InPieces | None]:
+    """How a group's rows are read again from a frame in memory, as long as someone else holds it and leaves it as it is."""
+    try:
+        held = weakref.ref(frame)
+    except TypeError:
+        return lambda group: None
+
+    def read(group: Any) -> Iterator[Arrays]:
+        if (frame := held()) is None:
+            raise RowsGoneError
+        try:
+            rows = rows_of_group(frame, names, groups, group, {**settings, "whole": False})
+            for start in range(0, len(rows), _PIECE):
+                yield rows.between(start, start + _PIECE).arrays(whole=False)
+        except InputError as error:  # the frame has been edited since
+            raise RowsGoneError from error
+
+    return lambda group: InPieces(on, lambda slots: read(group), lasting=False)
+
+
+def _keys(by: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """The group of each row."""
+    return by[0] if len(by) == 1 else list(zip(*by, strict=True))
+
+
 def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[Any, Summary]:
     """The summary of each group's rows; rows that cannot be used are told by their place among all."""
     whole = reduce_some(rows, on)  # raises for rows that are not allowed, before any group is looked at
     code: dict[Any, int] = {}
-    keys = by[0] if len(by) == 1 else list(zip(*by, strict=True))
+    keys = _keys(by)
     codes = np.fromiter((code.setdefault(key, len(code)) for key in keys), dtype=np.int64, count=len(keys))
     if len(code) == 1:
         return {next(iter(code)): whole}
@@ -194,251 +229,3 @@ def _length(column: Any) -> int:
         return len(column)
     except TypeError:
         return -1  # an iterator: what it holds is seen when it is read
-
-
-# Frames that compute where they are
-
-
-class NarwhalsAlgebra:
-    """Expressions of narwhals."""
-
-    def __init__(self) -> None:
-        import narwhals
-
-        self._nw = narwhals
-
-    def column(self, name: str) -> Any:
-        """A column of an earlier layer."""
-        return self._nw.col(name)
-
-    def number(self, value: float) -> Any:
-        """A float64 constant."""
-        return self._nw.lit(float(value), dtype=self._nw.Float64)
-
-    def either(self, condition: Any, then: Any, otherwise: Any) -> Any:
-        """A case."""
-        return self._nw.when(condition).then(then).otherwise(otherwise)
-
-    def floor(self, value: Any) -> Any:
-        """Rounded down, as float64."""
-        return value.floor().cast(self._nw.Float64)
-
-    def equal(self, a: Any, b: Any) -> Any:
-        """Equality; missing where either is."""
-        return a == b
-
-    def divide(self, a: Any, by: float, like: Any) -> Any:
-        """A quotient; polars divides by a constant with its reciprocal, which rounds twice, but not by a column."""
-        return a / (like * 0.0 + float(by))
-
-
-def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> dict[Any, Summary]:
-    """Groups and their summaries, from a group-by that runs where the frame is."""
-    import narwhals as nw
-
-    lazy = nw.from_native(frame)
-    lazy = lazy.lazy() if isinstance(lazy, nw.DataFrame) else lazy
-    schema = lazy.collect_schema()
-    for name in [*(name for name in names.values() if name is not None), *groups]:
-        _require_column(name, list(schema), polars="polars" in roots(frame))
-    pos_label = settings["pos_label"]
-    _check_types(lazy, schema, names, pos_label)
-    plan = Plan(
-        on=on,
-        weighted=names["weight"] is not None,
-        floats=names["weight"] is not None,
-        by=len(groups),
-        f_tolerance=_tolerance(schema[str(names["prediction"])]),
-        y_tolerance=_tolerance(schema[str(names["outcome"])]),
-    )
-    columns = [nw.col(str(names["prediction"])).cast(nw.Float64).alias("f"), _outcome(schema, names, pos_label).alias("y")]
-    columns += [] if names["weight"] is None else [nw.col(names["weight"]).cast(nw.Float64).alias("w")]
-    columns += [nw.col(name).alias(f"by_{k}") for k, name in enumerate(groups)]
-    notes = [] if pos_label is None else [f"column {names['outcome']!r}: {pos_label!r} counted as 1, every other value as 0"]
-    narrow = [role for role in ("outcome", "prediction", "weight") if names[role] and schema[str(names[role])] == nw.Float32]
-    notes += [f"column {names[role]!r}: float32 promoted to float64" for role in narrow]
-    facts: dict[str, Any] = {"nan": settings["nan"], "notes": notes, "names": {k: v for k, v in names.items() if v}}
-    selected = lazy.select(*columns)
-    try:
-        found = summaries(_grouped(selected, plan), plan, **facts)
-    except SoftLabelsMet:
-        plan = plan.soft()
-        found = summaries(_grouped(selected, plan), plan, **facts)
-    if groups:
-        return found
-    return {None: with_second_pass(found[None], lambda slots: [_rows_in(selected, plan, slots)])}
-
-
-def _require_column(name: str, known: list[str], *, polars: bool) -> None:
-    """A column that is there, and whose name means no other one to the engine that looks for it."""
-    if name not in known:
-        raise InputError(missing_column(name, known))
-    if name == "*" or (polars and name.startswith("^") and name.endswith("$")):
-        raise InputError(f"column {name!r}: the name is a pattern to this kind of frame. Rename the column first.")
-    alike = [other for other in known if other != name and other.lower() == name.lower()]
-    if alike and not polars:
-        raise InputError(
-            f"column {name!r}: differs from {alike[0]!r} by case alone, which SQL does not see. Rename one of them."
-        )
-
-
-def with_second_pass(summary: Summary, read: Callable[[Ints], list[Arrays]]) -> Summary:
-    """The summary, and how the rows of some slots are read again: if they are still the rows that were summed."""
-
-    def again(slots: Ints) -> list[Arrays]:
-        found = read(slots)
-        there = np.isin(summary.ruler.slot_of_cell[summary.cells], slots)
-        expected = [float(sums[there].sum()) for sums in (summary.moments.weight, summary.moments.e)]
-        parts = [(part.y - part.f, np.ones_like(part.f) if part.w is None else part.w) for part in found]
-        weight, e = math.fsum(float(w.sum()) for _, w in parts), math.fsum(float((w * e).sum()) for e, w in parts)
-        if not (math.isclose(weight, expected[0], rel_tol=1e-9) and abs(e - expected[1]) <= 1e-9 * weight):
-            raise InputError("the frame gave other rows when it was read again: the input changed. Summarize it again.")
-        return found
-
-    return replace(summary, again=again)
-
-
-def _rows_in(lazy: Any, plan: Plan, slots: Ints) -> Arrays:
-    """Usable rows of these dyadic slots; hard labels without weights counted by score and label."""
-    import narwhals as nw
-
-    layers = plan.layers(NarwhalsAlgebra())
-    for layer in layers[:3]:  # codes, usable values, slots
-        lazy = lazy.with_columns(**layer)
-    lazy = lazy.filter((nw.col("code") == 0.0) & nw.col("slot").cast(nw.Int64).is_in(slots.tolist()))
-    if plan.floats:
-        lazy = lazy.select("g", "z", (nw.col("v") if plan.weighted else nw.col("n")).alias("m"))
-    else:
-        lazy = lazy.group_by("g", "z").agg(nw.col("n").sum().alias("m"))
-    held = lazy.collect().to_dict(as_series=False)
-    f, y, w = (np.array(held[name], dtype=np.float64) for name in ("g", "z", "m"))
-    return Arrays(f=f, y=y, w=w, soft=plan.floats, clipped=0, rejected={})
-
-
-def _grouped(lazy: Any, plan: Plan) -> Mapping[str, Sequence[Any]]:
-    import narwhals as nw
-
-    for layer in plan.layers(NarwhalsAlgebra()):
-        lazy = lazy.with_columns(**layer)
-    whole = ("n", "clipped", "soft", "r1", "r2", "r3")
-    keys = plan.keys[plan.by :]
-    lazy = lazy.with_columns(**{name: nw.col(name).cast(nw.Int64) for name in [*keys, *(s for s in plan.sums if s in whole)]})
-    grouped = lazy.group_by(*plan.keys, drop_null_keys=False).agg(*(nw.col(name).sum() for name in plan.sums))
-    found: Mapping[str, Sequence[Any]] = grouped.collect().to_dict(as_series=False)
-    return found
-
-
-def _outcome(schema: Any, names: Names, pos_label: Any) -> Any:
-    import narwhals as nw
-
-    column = nw.col(str(names["outcome"]))
-    dtype = schema[names["outcome"]]
-    if pos_label is None:
-        return column.cast(nw.Int8).cast(nw.Float64) if dtype == nw.Boolean else column.cast(nw.Float64)
-    event = nw.when(column == pos_label).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
-    if dtype.is_numeric():
-        number = column.cast(nw.Float64)
-        return nw.when(number - number == 0.0).then(event).otherwise(nw.lit(None, dtype=nw.Float64))
-    return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(event)
-
-
-def _check_types(lazy: Any, schema: Any, names: Names, pos_label: Any) -> None:
-    """Columns that are no numbers are refused before anything runs."""
-    import narwhals as nw
-
-    for role, name in names.items():
-        if name is None:
-            continue
-        dtype = schema[name]
-        if role == "outcome" and pos_label is not None and not _comparable(dtype, pos_label):
-            raise InputError(
-                f"column {name!r}: is of type {dtype}; pos_label={pos_label!r} is not. Pass a value of the column."
-            )
-        if dtype.is_numeric() or (dtype == nw.Boolean and role != "weight"):
-            continue
-        if role == "outcome" and dtype in (nw.String, nw.Categorical, nw.Enum):
-            if pos_label is not None:
-                continue
-            labels = lazy.select(nw.col(name).alias("label_")).group_by("label_").agg(nw.len().alias("rows_"))
-            most = labels.sort("rows_", descending=True).head(11).collect().to_dict(as_series=False)
-            pairs = [pair for pair in zip(most["rows_"], most["label_"], strict=True) if pair[1] is not None][:10]
-            listed = ", ".join(f"{value!r} ({count} rows)" for count, value in pairs)
-            raise InputError(
-                f"column {name!r}: is of type {dtype}, not numbers. Observed values: {listed}. "
-                "Say which value means the event with pos_label=."
-            )
-        raise InputError(f"column {name!r}: is of type {dtype}, not a number. Convert it to numbers first.")
-
-
-def _comparable(dtype: Any, pos_label: Any) -> bool:
-    """Whether a column of this type can hold the label; engines would convert one of them silently, or fail."""
-    import narwhals as nw
-
-    if dtype.is_numeric():
-        return isinstance(pos_label, int | float | np.number)
-    if dtype == nw.Boolean:
-        return isinstance(pos_label, bool | np.bool_) or pos_label in (0, 1)
-    return isinstance(pos_label, str)
-
-
-def _tolerance(dtype: Any) -> float:
-    widths = {"Float16": 10, "Float32": 23, "Float64": 52}
-    return next((4 * 2.0**-bits for name, bits in widths.items() if name in str(dtype)), 0.0)
-
-
-def from_frame(frame: Any, *, nan: str = "raise") -> Any:
-    """The summary, or {group: Summary}, that the query of `sql` has returned as a frame."""
-    check_options(nan)
-    if computes_elsewhere(frame):
-        raise InputError(f"a {type(frame).__name__} holds no rows yet. Collect it first, as an Arrow table or a data frame.")
-    table = {str(name): list(column_of(frame, name)) for name in _columns(frame)}
-    table = {name.lower(): [_item(value) for value in column] for name, column in table.items()}
-    grids = [int(name.removeprefix("at_")) for name in table if name.startswith("at_")]
-    by = sum(name.startswith("by_") for name in table)
-    plan = Plan(on=ruler([m for m in grids if m not in (100, 15)]), weighted=True, floats="w2" in table, by=by)
-    absent = [name for name in [*plan.keys, *plan.sums] if name not in table]
-    if absent or not {100, 15} <= set(grids):
-        lacking = (absent or ["at_100"])[0]
-        raise InputError(f"the frame lacks the column {lacking!r}. Pass what the query of trueness.sql returns.")
-    _require_sums(table, plan)
-    try:
-        found = summaries(table, plan, nan=nan, names={role: role for role in ("outcome", "prediction", "weight")})
-    except SoftLabelsMet:
-        raise InputError("some outcomes lie strictly between 0 and 1. Make the query again with sql(..., soft=True).") from None
-    return found if by else found[None]
-
-
-def _require_sums(table: Mapping[str, list[Any]], plan: Plan) -> None:
-    """What the query of `sql` returns holds whole numbers where it counts, known codes, and at least a row."""
-    if not table["n"]:
-        raise InputError("the frame has no rows. Run the query on a table that has some.")
-    whole = [name for name in [*plan.keys[plan.by :], *plan.sums] if name not in FLOAT_SUMS]
-    for name in whole:
-        for value in table[name]:
-            if value is None or value != value or value != int(value):
-                raise InputError(
-                    f"the frame's column {name!r} holds {value!r}, not a whole number. Pass what the query returned."
-                )
-            if isinstance(value, float) and abs(value) >= 2**53:
-                raise InputError(
-                    f"the frame's column {name!r} came as floats and lost digits. Fetch the result as an Arrow table."
-                )
-    if min(table["n"]) < 0 or not set(map(int, table["code"])) <= {0, SOFT, ZERO, *REASONS}:
-        raise InputError("the frame holds counts below 0, or codes that mean nothing. Pass what the query returned.")
-    limits = {"slot": SLOTS, **{f"at_{m}": m for m in plan.grids}}
-    for name, limit in limits.items():
-        if not all(0 <= value < limit for value in table[name]):
-            raise InputError(
-                f"the frame's column {name!r} holds a value outside 0 to {limit - 1}. Pass what the query returned."
-            )
-
-
-def _columns(frame: Any) -> Iterator[Any]:
-    frame = unwrapped(frame)
-    known: Any = getattr(frame, "column_names", getattr(frame, "columns", None))
-    yield from (frame if known is None and isinstance(frame, Mapping) else () if known is None else known)
-
-
-def _item(value: Any) -> Any:
-    plain: Callable[[], Any] | None = getattr(value, "as_py", None) or getattr(value, "item", None)
-    return value if plain is None else plain()

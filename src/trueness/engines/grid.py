@@ -1,6 +1,6 @@
 """Second passes over rows that are already checked: moments on a uniform grid, and the rows of chosen cells."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -128,6 +128,14 @@ def collapse(f: Floats, y: NDArray[Any], w: Floats | None, *, soft: bool) -> Run
         e *= w[order]
         weight = np.add.reduceat(w[order], starts)
     return Runs(f[starts], weight, np.add.reduceat(e, starts), np.add.reduceat(np.maximum(e, 0.0), starts))
+
+
+def joined(parts: Sequence[Runs]) -> Runs:
+    """Runs of pieces of the rows as those of all."""
+    f, *sums = (np.concatenate([np.zeros(0), *columns]) for columns in zip(*parts, strict=True)) if parts else np.zeros((4, 0))
+    order = np.argsort(f, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(f[order]) > 0)[: len(f)])
+    return Runs(f[order][starts], *(np.add.reduceat(column[order], starts) for column in sums)) if len(f) else Runs(f, *sums)
 
 
 def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, numbers: Ints, parts: int, *, soft: bool) -> Floats:

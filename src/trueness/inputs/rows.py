@@ -55,6 +55,11 @@ class Rows:
         """Some of the rows, by their places."""
         return replace(self, y=_taken(self.y, at), f=_taken(self.f, at), w=None if self.w is None else _taken(self.w, at))
 
+    def between(self, start: int, stop: int) -> Rows:
+        """Rows start … stop."""
+        w = None if self.w is None else _between(self.w, start, stop)
+        return replace(self, y=_between(self.y, start, stop), f=_between(self.f, start, stop), w=w)
+
     def arrays(self, *, whole: bool = True) -> Arrays:
         """All rows, checked; raises or drops as `nan` says. Rows that are not the `whole` of the data may all be dropped."""
         n = len(self)
@@ -85,6 +90,16 @@ class Rows:
 def _taken(column: Column, at: np.ndarray) -> Column:
     values = column.chunk(0, column.length)[at]
     return replace(column, length=len(at), fetch=lambda a, b: values[a:b], value=lambda row: column.at(int(at[row])))
+
+
+def _between(column: Column, start: int, stop: int) -> Column:
+    stop = min(stop, column.length)
+    return replace(
+        column,
+        length=stop - start,
+        fetch=lambda a, b: column.chunk(start + a, start + b),
+        value=lambda row: column.at(start + row),
+    )
 
 
 def read_rows(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness.engines.arrays import nothing_odd, reduce_rows
-from trueness.engines.grid import ORDERS, Runs, collapse, grid_moments, lone_scores, refine_cells, rows_in_slots
+from trueness.engines.grid import ORDERS, Runs, collapse, grid_moments, joined, lone_scores, refine_cells, rows_in_slots
 from trueness.errors import InputError, NeedsRowsError
 from trueness.inputs import Arrays, Rows, read_rows
 from trueness.ruler import Ruler, ruler
@@ -22,6 +22,7 @@ __all__ = [
     "as_summary",
     "collapse",
     "grid_moments",
+    "joined",
     "lone_scores",
     "refine_cells",
     "rows_in_slots",

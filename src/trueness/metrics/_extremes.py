@@ -2,19 +2,19 @@
 
 C at the edges of the ruler's cells comes from the summary. Inside a cell C stays within [start − neg, start + pos], so
 only cells whose bound passes the best edge value can hold an extreme; just their rows are sorted. Where those are too many
-(ties, rare events) their cells are cut finer once, and parts that hold a single score need no sorting.
+(ties, rare events) their cells are cut finer, and parts that hold a single score need no sorting.
 """
 
-import functools
-from collections.abc import Callable, Iterable
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness.inputs import Arrays
-from trueness.metrics._data import RowData, Runs, collapse, lone_scores, refine_cells, rows_in_slots
+from trueness._again import Again, Places, RowsChangedError
+from trueness.metrics._data import RowData, Runs, collapse, joined, lone_scores, refine_cells, rows_in_slots
 from trueness.ruler import Floats, Ints, Ruler
+from trueness.ruler import places as places_of
 from trueness.summary import Summary
 
 SLACK = 1e-13  # rounding of the cells' sums
@@ -23,6 +23,7 @@ _CROWDED = 1 << 18  # candidate rows that are always few enough to sort
 _PARTS = 64  # parts of a cell that is cut
 _TABLE = 1 << 20  # parts in all
 _IN_MEMORY = 1 << 22  # candidate rows that are held at once where the rest does not fit
+_FINEST = 1 << 36  # parts of a slot: few scores, or next to nothing, lie within one
 
 
 class Point(NamedTuple):
@@ -93,9 +94,10 @@ class _Spans(NamedTuple):
         return _Spans(*(column[which] for column in self))
 
     def may_hold(self, found: Extremes) -> NDArray[np.bool_]:
-        """Ranges whose inside may pass the extremes found so far."""
+        """Ranges whose inside may pass the extremes found so far; where C only falls, or only rises, its ends are enough."""
         high, low = self.reach
-        return (high > found.highest.value - SLACK) | (low < found.lowest.value + SLACK)
+        rises = (self.positive > 0) & (high > found.highest.value - SLACK)
+        return rises | ((self.e < self.positive) & (low < found.lowest.value + SLACK))
 
 
 def _cells(summary: Summary, score: Floats | None = None) -> _Spans:
@@ -158,44 +160,70 @@ def _crowded(summary: Summary, wanted: NDArray[np.bool_]) -> bool:
     return int(summary.rows[wanted].sum()) > max(_CROWDED, summary.n // 4)
 
 
-def from_pieces(summary: Summary, pieces: Callable[[Ints], Iterable[Arrays]]) -> Extremes:
-    """Extremes of C over rows that do not fit in memory: a further pass reads those of the cells that may hold one."""
-    cells, on = _cells(summary), summary.ruler
-    wanted = cells.may_hold(Extremes().over(cells.end, cells.end, cells.before + cells.weight))
-    found, chosen, spans = Extremes(), summary.cells[wanted], cells.pick(wanted)
-    low, high = _edges(on, chosen)
-    total = float(summary.moments.weight.sum())
-    if int(summary.rows[wanted].sum()) > _IN_MEMORY:
-        numbers, parts = _numbers(on, chosen)
-        tables = (refine_cells(x.f, x.y, x.w, on, numbers, parts, soft=summary.soft) for x in pieces(_slots(on, chosen)))
-        table = functools.reduce(_joined, tables)
-        found, chosen, low, high, spans = _cut(found, table, parts, on, chosen, spans, total)
-    if not len(chosen):
+def from_rows_again(summary: Summary, again: Again) -> Extremes:
+    """Extremes of C over rows that do not fit in memory, which are read again where C may have one.
+
+    Where those are too many to hold, sums over finer and finer places say which of them matter.
+    """
+    slots, spans, rows = _slots(summary)
+    wanted = spans.may_hold(Extremes().over(spans.end, spans.end, spans.before + spans.weight))
+    found, total = Extremes(), float(summary.moments.weight.sum())
+    places, spans, count = Places(slots[wanted], 1), spans.pick(wanted), int(rows[wanted].sum())
+    while count > _IN_MEMORY and places.parts < _FINEST:
+        parts = places.parts * min(_parts(len(places.number)), _FINEST // places.parts)
+        sums = again.sums(places, parts)
+        _require_same(spans, sums.weight, sums.e, total)
+        outer = np.searchsorted(places.number, sums.number // (parts // places.parts))
+        inside = _within(spans, outer, sums.weight, sums.e, sums.positive, total)
+        found = found.over(inside.end, sums.most, inside.before + inside.weight)
+        # An extreme inside, not at an end, needs C to rise and to fall there; no row makes it fall by more than its score.
+        falls = np.minimum(inside.positive - inside.e, inside.weight * sums.most)
+        wanted = inside.may_hold(found) & (sums.least < sums.most) & (inside.positive > TIE) & (falls > TIE)
+        places, spans, count = Places(sums.number[wanted], parts), inside.pick(wanted), int(sums.rows[wanted].sum())
+    if not len(places.number):
         return found
-    slots, taken = _slots(on, chosen), []
-    for x in pieces(slots):
-        at = rows_in_slots(x.f, on, slots)
-        inside = np.searchsorted(low, x.f[at], side="right") - 1
-        at = at[(inside >= 0) & (x.f[at] < high[inside])]
-        taken.append([x.f[at], x.y[at].astype(np.float64), *([] if x.w is None else [x.w[at]])])
-    f, y, *w = (np.concatenate(parts) for parts in zip(*taken, strict=True))
-    return _over_runs(found, collapse(f, y, w[0] if w else None, soft=summary.soft), total, low, high, spans)
+    runs = joined([collapse(x.f, x.y, x.w, soft=summary.soft) for x in again.rows(places) if len(x.f)])
+    _require_same(spans, runs.weight, runs.e, total)
+    at = places_of(runs.f, places.parts)
+    start, stop = np.searchsorted(at, places.number), np.searchsorted(at, places.number, side="right")
+    return _over_runs(found, runs, total, start, stop, spans)
 
 
-def _slots(on: Ruler, cells: Ints) -> Ints:
-    return np.unique(on.slot_of_cell[cells])
+def _slots(summary: Summary) -> tuple[Ints, _Spans, Ints]:
+    """The dyadic slots that hold rows, what C does in each, and their rows."""
+    slots, first = np.unique(summary.ruler.slot_of_cell[summary.cells], return_index=True)
+    cells = _cells(summary)
+    e, positive, weight = (np.add.reduceat(column, first) for column in (cells.e, cells.positive, cells.weight))
+    return slots, _Spans(cells.start[first], cells.before[first], e, positive, weight), np.add.reduceat(summary.rows, first)
 
 
-def _joined(a: Floats, b: Floats) -> Floats:
-    """Tables of two pieces of the rows as one."""
-    return np.concatenate([a[:, :3] + b[:, :3], np.minimum(a[:, 3:4], b[:, 3:4]), np.maximum(a[:, 4:], b[:, 4:])], axis=1)
+def _require_same(spans: _Spans, weight: Floats, e: Floats, total: float) -> None:
+    """What is read again must be what was summed."""
+    gap = float(e.sum()) / total - float(spans.e.sum())
+    held, expected = float(weight.sum()) / total, float(spans.weight.sum())
+    if not math.isclose(held, expected, rel_tol=1e-9) or abs(gap) > 1e-9 * expected:
+        raise RowsChangedError("other rows came when they were read again: the input changed. Summarize it again.")
 
 
 def _numbers(on: Ruler, chosen: Ints) -> tuple[Ints, int]:
     """The place of each chosen cell among them, -1 for all others, and into how many parts each is cut."""
     numbers = np.full(on.cells, -1, dtype=np.int64)
     numbers[chosen] = np.arange(len(chosen))
-    return numbers, 1 << max(0, min(_PARTS, _TABLE // len(chosen)).bit_length() - 1)
+    return numbers, _parts(len(chosen))
+
+
+def _parts(ranges: int) -> int:
+    """Into how many parts each of so many ranges is cut, at least two."""
+    return 1 << max(1, min(_PARTS, _TABLE // ranges).bit_length() - 1)
+
+
+def _within(outer: _Spans, at: Ints, weight: Floats, e: Floats, positive: Floats, total: float) -> _Spans:
+    """Parts of ranges, in order, with their sums; `at` says of which range each is."""
+    weight, e, positive = weight / total, e / total, positive / total
+    first = np.searchsorted(at, at, side="left")  # of the parts of the same range
+    run, mass = np.cumsum(e) - e, np.cumsum(weight) - weight
+    start, before = outer.start[at] + (run - run[first]), outer.before[at] + (mass - mass[first])
+    return _Spans(start, before, e, positive, weight)
 
 
 def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Spans) -> Extremes:
@@ -203,45 +231,34 @@ def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Sp
     rows = data.arrays
     numbers, parts = _numbers(on, chosen)
     table = refine_cells(rows.f, rows.y, rows.w, on, numbers, parts, soft=rows.soft)
-    found, cell, low, high, spans = _cut(found, table, parts, on, chosen, cells, data.total_weight)
-    if not len(cell):
-        return found
-    return _sorted(found, data, rows_in_slots(rows.f, on, on.slot_of_cell[cell]), low, high, spans)
-
-
-def _cut(
-    found: Extremes, table: Floats, parts: int, on: Ruler, chosen: Ints, cells: _Spans, total: float
-) -> tuple[Extremes, Ints, Floats, Floats, _Spans]:
-    """Extremes at the ends of the parts, and the parts whose inside may pass them: cell, range of scores, and span."""
     held = np.flatnonzero(table[:, 0] > 0)
     cell, part = held // parts, held % parts
-    weight, e, positive = table[held, :3].T / total
-    least, most = table[held, 3:].T
-    first = np.searchsorted(cell, cell, side="left")  # of the parts of the same cell
-    run, mass = np.cumsum(e) - e, np.cumsum(weight) - weight
-    start, before = cells.start[cell] + (run - run[first]), cells.before[cell] + (mass - mass[first])
-    spans = _Spans(start, before, e, positive, weight)
-    found = found.over(spans.end, most, before + weight)
-    wanted = spans.may_hold(found) & (least < most)
+    weight, e, positive, least, most = table[held].T
+    inside = _within(cells, cell, weight, e, positive, data.total_weight)
+    found = found.over(inside.end, most, inside.before + inside.weight)
+    wanted = inside.may_hold(found) & (least < most)
+    if not wanted.any():
+        return found
     cell, part = chosen[cell[wanted]], part[wanted]
     low, high = _edges(on, cell)
     k, u = on.k[cell], on.unit[cell]
     low = np.maximum(low, (k + part / parts) / u)
     high = np.where(part == parts - 1, high, np.minimum(high, (k + (part + 1) / parts) / u))
-    return found, cell, low, high, spans.pick(wanted)
+    return _sorted(found, data, rows_in_slots(rows.f, on, on.slot_of_cell[cell]), low, high, inside.pick(wanted))
 
 
 def _sorted(found: Extremes, data: RowData, taken: Ints | slice, low: Floats, high: Floats, spans: _Spans) -> Extremes:
     """Extremes of those found and of C at the scores of the rows taken that lie in ranges [low, high)."""
     rows = data.arrays
     runs = collapse(rows.f[taken], rows.y[taken], None if rows.w is None else rows.w[taken], soft=rows.soft)
-    return _over_runs(found, runs, data.total_weight, low, high, spans)
-
-
-def _over_runs(found: Extremes, runs: Runs, total: float, low: Floats, high: Floats, spans: _Spans) -> Extremes:
     start, stop = np.searchsorted(runs.f, low), np.searchsorted(runs.f, high)
+    return _over_runs(found, runs, data.total_weight, start, stop, spans)
+
+
+def _over_runs(found: Extremes, runs: Runs, total: float, start: Ints, stop: Ints, spans: _Spans) -> Extremes:
+    """Extremes of those found and of C at the runs start … stop of each span."""
     count = stop - start
-    at = np.repeat(np.arange(len(count)), count)  # the range of each run, range after range
+    at = np.repeat(np.arange(len(count)), count)  # the span of each run, span after span
     run = np.arange(len(at)) + np.repeat(start - (np.cumsum(count) - count), count)
     e, weight = np.cumsum(runs.e) / total, np.cumsum(runs.weight) / total
     c = (spans.start - np.append(e, 0.0)[start - 1])[at] + e[run]

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from trueness._again import RowsChangedError, RowsGoneError
 from trueness.metrics._data import RowData, as_data
-from trueness.metrics._extremes import SLACK, TIE, Extremes, from_cells, from_pieces, from_rows
+from trueness.metrics._extremes import SLACK, TIE, Extremes, from_cells, from_rows, from_rows_again
 from trueness.summary import Summary
 
 
@@ -183,12 +184,17 @@ def _extremes(data: RowData | Summary) -> Extremes:
 
 def _of_rows(summary: Summary) -> Extremes | None:
     """The exact ones, where the rows can be read again; None where they cannot, or are gone."""
-    if summary.again is None:
+    again = summary.again
+    if again is None:
         return None
     if "extremes" not in summary.found:
         try:
-            summary.found["extremes"] = from_pieces(summary, summary.again)
-        except FileNotFoundError:
+            summary.found["extremes"] = from_rows_again(summary, again)
+        except RowsGoneError:
+            summary.found["extremes"] = None
+        except RowsChangedError:
+            if again.lasting:
+                raise
             summary.found["extremes"] = None
     found: Extremes | None = summary.found["extremes"]
     return found

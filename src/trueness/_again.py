@@ -1,0 +1,54 @@
+"""How the rows behind a summary are read again, at places finer than its cells."""
+
+from collections.abc import Iterable
+from typing import NamedTuple, Protocol
+
+from trueness.errors import InputError
+from trueness.inputs import Arrays
+from trueness.ruler import Floats, Ints
+
+
+class RowsGoneError(Exception):
+    """The rows are no longer there; the summary alone has to do."""
+
+
+class RowsChangedError(InputError):
+    """Other rows come than were summed."""
+
+
+class Places(NamedTuple):
+    """Some equal parts of the dyadic slots: part p of slot s is number s·parts + p."""
+
+    number: Ints  # ascending
+    parts: int  # a power of two
+
+    @property
+    def slots(self) -> Ints:
+        """The slot of each place."""
+        return self.number // self.parts
+
+
+class PlaceSums(NamedTuple):
+    """Sums over places that hold rows, in order."""
+
+    number: Ints
+    rows: Ints
+    weight: Floats  # Σw
+    e: Floats  # Σw(y − f)
+    positive: Floats  # Σw·max(y − f, 0)
+    least: Floats  # score
+    most: Floats
+
+
+class Again(Protocol):
+    """Reads usable rows again; raises RowsGoneError where they are gone."""
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it is a fault if other rows come; a frame in memory may be edited at will."""
+
+    def sums(self, among: Places, parts: int) -> PlaceSums:
+        """Sums over the finer places, with so many `parts` a slot, within these."""
+
+    def rows(self, among: Places) -> Iterable[Arrays]:
+        """The rows of these places and no others, a piece at a time; rows alike may come as one with their weight."""

@@ -1,0 +1,78 @@
+"""Rows read again a piece at a time, and summed at places finer than the ruler's cells."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueness._again import Again, Places, PlaceSums
+from trueness.engines.grid import collapse, rows_in_slots
+from trueness.inputs import Arrays
+from trueness.ruler import Ints, Ruler, places
+from trueness.summary import Summary
+
+_OF_NONE = PlaceSums(*np.zeros((2, 0), dtype=np.int64), *np.zeros((5, 0)))
+
+
+def taken(rows: Arrays, on: Ruler, among: Places) -> Arrays:
+    """The rows of these places."""
+    at = rows_in_slots(rows.f, on, np.unique(among.slots))
+    if among.parts > 1:
+        at = at[np.isin(places(rows.f[at], among.parts), among.number)]
+    return replace(rows, f=rows.f[at], y=rows.y[at], w=None if rows.w is None else rows.w[at], kept=None)
+
+
+def place_sums(rows: Arrays, on: Ruler, among: Places, parts: int) -> PlaceSums:
+    """Sums over the finer places within these."""
+    rows = taken(rows, on, among)
+    if not len(rows.f):
+        return _OF_NONE
+    runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
+    of_row, of_run = np.sort(places(rows.f, parts)), places(runs.f, parts)  # scores ascend, and so do their places
+    number, first = np.unique(of_run, return_index=True)
+    weight, e, positive = (np.add.reduceat(column, first) for column in (runs.weight, runs.e, runs.positive))
+    last = np.append(first[1:], len(of_run)) - 1
+    count = np.diff(np.searchsorted(of_row, number), append=len(of_row))
+    return PlaceSums(number, count, weight, e, positive, runs.f[first], runs.f[last])
+
+
+def added(parts: Sequence[PlaceSums]) -> PlaceSums:
+    """Sums of pieces of the rows as one."""
+    number, *columns = (np.concatenate(column) for column in zip(_OF_NONE, *parts, strict=True))
+    if not len(number):
+        return _OF_NONE
+    order = np.argsort(number, kind="stable")
+    number = number[order]
+    first = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
+    ways = (np.add, np.add, np.add, np.add, np.minimum, np.maximum)
+    return PlaceSums(number[first], *(way.reduceat(c[order], first) for way, c in zip(ways, columns, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class InPieces:
+    """Rows that `read` gives again: at least those of the slots asked for."""
+
+    on: Ruler
+    read: Callable[[Ints], Iterable[Arrays]]
+    lasting: bool = True
+
+    def sums(self, among: Places, parts: int) -> PlaceSums:
+        """Sums over the finer places within these."""
+        whole = _OF_NONE
+        for rows in self.read(np.unique(among.slots)):
+            whole = added([whole, place_sums(rows, self.on, among, parts)])
+        return whole
+
+    def rows(self, among: Places) -> Iterator[Arrays]:
+        """The rows of these places."""
+        for rows in self.read(np.unique(among.slots)):
+            yield taken(rows, self.on, among)
+
+
+def with_rows_again(found: Mapping[Any, Summary], of_group: Callable[[Any], Again | None]) -> dict[Any, Summary]:
+    """The summaries, each with how its rows are read again; not where weights were scaled, since the rows are not."""
+    return {
+        group: summary if summary.exponent or not summary.n else replace(summary, again=of_group(group))
+        for group, summary in found.items()
+    }
