@@ -94,10 +94,44 @@ def test_spark_gives_the_same_bits(spark_frame, partitions):
     assert summarize_frame(shuffled, **NAMES, bins=7) == WHOLE
 
 
-def test_spark_reads_the_rows_that_matter_again(spark_frame):
+@pytest.mark.parametrize("held", [300, 1 << 22])
+def test_spark_reads_the_rows_that_matter_again(spark_frame, monkeypatch, held):
+    monkeypatch.setattr("trueness.metrics._extremes._IN_MEMORY", held)
     found = ecce(summarize_frame(spark_frame.repartition(5), **NAMES))
     assert found.bracket is None
     assert_exact(found)
+    groups = summarize_frame(spark_frame, **NAMES, by="g", weight="w")
+    for group, of in ((None, G == "b"), ("a", G == "a")):
+        again, expected = ecce(groups[group]), ecce(Y[of], F[of], sample_weight=W[of])
+        assert again.bracket is None
+        assert (again.mad, again.range) == pytest.approx((expected.mad, expected.range), rel=1e-12)
+
+
+ODD_NAMES = ["a b", "a.b", "p`q", "it's", 'y"; DROP TABLE t;--', "line\nbreak", "😀", "*", "a\\b", "(1+1)", "^p$", "x" * 10_000]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES, ids=range(len(ODD_NAMES)))
+def test_spark_columns_with_odd_names(spark, name):
+    columns = {name: F[:300], f"{name}_y": Y[:300].astype(float), f"{name}_g": G[:300]}
+    frame = spark.createDataFrame(pa.table(columns).to_pandas())
+    names = {"outcome": f"{name}_y", "prediction": name}
+    expected = summarize(Y[:300], F[:300])
+    assert summarize_frame(frame, **names, by=f"{name}_g")["a"] == summarize(Y[:300][G[:300] == "a"], F[:300][G[:300] == "a"])
+    found = summarize_frame(frame, **names)
+    assert found == expected
+    assert ecce(found).range == pytest.approx(ecce(Y[:300], F[:300]).range, rel=1e-12)
+    frame.createOrReplaceTempView("odd")
+    assert Summary.from_frame(spark.sql(sql("spark", source="odd", **names)).toPandas()) == expected
+
+
+def test_spark_columns_that_cannot_be_told_apart(spark):
+    frame = spark.createDataFrame([(0.25, 0.75, 1)], ["p", "P", "y"])
+    assert summarize_frame(frame, **NAMES) == summarize([1], [0.25])
+    assert summarize_frame(frame, outcome="y", prediction="P") == summarize([1], [0.75])
+    with pytest.raises(InputError, match="column 'p': occurs 2 times"):
+        summarize_frame(frame.toDF("p", "p", "y"), **NAMES)
+    with pytest.raises(InputError, match="column 'q'"):
+        summarize_frame(frame, outcome="y", prediction="q")
 
 
 def test_spark_groups(spark_frame):
@@ -229,8 +263,10 @@ def test_dask_partitions_shuffled_give_the_same_bits(dask_client, partitions):
     assert summarize_frame(dd.from_pandas(shuffled, npartitions=partitions, sort=False), **NAMES, bins=7) == WHOLE
 
 
+@pytest.mark.parametrize("held", [300, 1 << 22])
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_dask_reads_the_rows_that_matter_again(dask_client, weight):
+def test_dask_reads_the_rows_that_matter_again(dask_client, monkeypatch, weight, held):
+    monkeypatch.setattr("trueness.metrics._extremes._IN_MEMORY", held)
     found = ecce(summarize_frame(dask_frame(), **NAMES, weight=weight))
     assert found.bracket is None
     assert_exact(found, sample_weight=None if weight is None else W)

@@ -174,11 +174,13 @@ def _added(a: Summary, b: Summary) -> dict[str, Any]:
         part = a if len(a.cells) else b
         return {"cells": part.cells, "rows": part.rows, "sums": part.sums, "exponent": part.exponent}
     exponent = max(a.exponent, b.exponent)
-    cells = a.cells if np.array_equal(a.cells, b.cells) else np.union1d(a.cells, b.cells)
+    held = np.zeros(a.ruler.cells, dtype=bool)
+    held[a.cells] = held[b.cells] = True
+    cells, place = np.flatnonzero(held), np.cumsum(held) - 1
     rows = np.zeros(len(cells), dtype=np.int64)
     sums = np.zeros((len(a.sums), len(cells)), dtype=a.sums.dtype)
     for part in (a, b):
-        at = np.searchsorted(cells, part.cells)
+        at = place[part.cells]
         rows[at] += part.rows
         sums[:, at] += scale_weights(part.sums, part.exponent - exponent)
     carry(sums)

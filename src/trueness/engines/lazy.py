@@ -57,11 +57,20 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
 
     lazy = nw.from_native(frame)
     lazy = lazy.lazy() if isinstance(lazy, nw.DataFrame) else lazy
-    schema = lazy.collect_schema()
-    for name in [*(name for name in names.values() if name is not None), *groups]:
-        _require_column(name, list(schema), polars="polars" in roots(frame))
+    wanted = [*(name for name in names.values() if name is not None), *groups]
+    if "pyspark" in roots(frame):  # to Spark a dot in a name means a field and a backtick a quote: names of our own instead
+        known = list(frame.columns)
+        lazy = nw.from_native(frame.toDF(*(f"c{k}" for k in range(len(known)))))
+    else:
+        known = list(lazy.collect_schema())
+        for name in wanted:
+            _require_plain(name, known, polars="polars" in roots(frame))
+    for name in wanted:
+        _require_column(name, known)
+    types = lazy.collect_schema()
+    schema, called = dict(zip(known, types.values(), strict=True)), dict(zip(known, types, strict=True))
     pos_label = settings["pos_label"]
-    _check_types(lazy, schema, names, pos_label)
+    _check_types(lazy, schema, called, names, pos_label)
     plan = Plan(
         on=on,
         weighted=names["weight"] is not None,
@@ -70,9 +79,10 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
         f_tolerance=_tolerance(schema[str(names["prediction"])]),
         y_tolerance=_tolerance(schema[str(names["outcome"])]),
     )
-    columns = [nw.col(str(names["prediction"])).cast(nw.Float64).alias("f"), _outcome(schema, names, pos_label).alias("y")]
-    columns += [] if names["weight"] is None else [nw.col(names["weight"]).cast(nw.Float64).alias("w")]
-    columns += [nw.col(name).alias(f"by_{k}") for k, name in enumerate(groups)]
+    columns = [nw.col(called[str(names["prediction"])]).cast(nw.Float64).alias("f")]
+    columns += [_outcome(nw.col(called[str(names["outcome"])]), schema[str(names["outcome"])], pos_label).alias("y")]
+    columns += [] if names["weight"] is None else [nw.col(called[names["weight"]]).cast(nw.Float64).alias("w")]
+    columns += [nw.col(called[name]).alias(f"by_{k}") for k, name in enumerate(groups)]
     notes = [] if pos_label is None else [f"column {names['outcome']!r}: {pos_label!r} counted as 1, every other value as 0"]
     narrow = [role for role in ("outcome", "prediction", "weight") if names[role] and schema[str(names[role])] == nw.Float32]
     notes += [f"column {names[role]!r}: float32 promoted to float64" for role in narrow]
@@ -86,14 +96,19 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
     return with_rows_again(found, lambda group: _again(selected, plan, group))
 
 
-def _require_column(name: str, known: list[str], *, polars: bool) -> None:
-    """A column that is there, and whose name means no other one to the engine that looks for it."""
+def _require_column(name: str, known: list[str]) -> None:
     if name not in known:
         raise InputError(missing_column(name, known))
+    if known.count(name) > 1:
+        raise InputError(f"column {name!r}: occurs {known.count(name)} times. Give each column its own name.")
+
+
+def _require_plain(name: str, known: list[str], *, polars: bool) -> None:
+    """A name that means no other column to the engine that looks for it."""
     if name == "*" or (polars and name.startswith("^") and name.endswith("$")):
         raise InputError(f"column {name!r}: the name is a pattern to this kind of frame. Rename the column first.")
     alike = [other for other in known if other != name and other.lower() == name.lower()]
-    if alike and not polars:
+    if name in known and alike and not polars:
         raise InputError(
             f"column {name!r}: differs from {alike[0]!r} by case alone, which SQL does not see. Rename one of them."
         )
@@ -180,11 +195,9 @@ def _grouped(lazy: Any, plan: Plan) -> Mapping[str, Sequence[Any]]:
     return found
 
 
-def _outcome(schema: Any, names: Names, pos_label: Any) -> Any:
+def _outcome(column: Any, dtype: Any, pos_label: Any) -> Any:
     import narwhals as nw
 
-    column = nw.col(str(names["outcome"]))
-    dtype = schema[names["outcome"]]
     if pos_label is None:
         return column.cast(nw.Int8).cast(nw.Float64) if dtype == nw.Boolean else column.cast(nw.Float64)
     event = nw.when(column == pos_label).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
@@ -194,7 +207,7 @@ def _outcome(schema: Any, names: Names, pos_label: Any) -> Any:
     return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(event)
 
 
-def _check_types(lazy: Any, schema: Any, names: Names, pos_label: Any) -> None:
+def _check_types(lazy: Any, schema: Mapping[str, Any], called: Mapping[str, str], names: Names, pos_label: Any) -> None:
     """Columns that are no numbers are refused before anything runs."""
     import narwhals as nw
 
@@ -211,7 +224,7 @@ def _check_types(lazy: Any, schema: Any, names: Names, pos_label: Any) -> None:
         if role == "outcome" and dtype in (nw.String, nw.Categorical, nw.Enum):
             if pos_label is not None:
                 continue
-            labels = lazy.select(nw.col(name).alias("label_")).group_by("label_").agg(nw.len().alias("rows_"))
+            labels = lazy.select(nw.col(called[name]).alias("label_")).group_by("label_").agg(nw.len().alias("rows_"))
             most = labels.sort("rows_", descending=True).head(11).collect().to_dict(as_series=False)
             pairs = [pair for pair in zip(most["rows_"], most["label_"], strict=True) if pair[1] is not None][:10]
             listed = ", ".join(f"{value!r} ({count} rows)" for count, value in pairs)
