@@ -107,7 +107,7 @@ class FloatSums:
         at = np.searchsorted(occupied, located.cell) if len(occupied) < 64 else _renumber(occupied, located.cell)
         # A cell that takes many rows of this chunk adds them in several short runs.
         step = max(len(f), 1) if count.max() <= _RUN else _RUN
-        for column, term in enumerate(_terms(f, y, w, located.r)):
+        for column, term in enumerate(float_terms(f, y, w, located.r)):
             for start in range(0, len(f), step):
                 run = slice(start, start + step)
                 self._settle(column, occupied, np.bincount(at[run], term[run], minlength=len(occupied)))
@@ -131,7 +131,7 @@ def _renumber(occupied: Ints, cell: Ints) -> Ints:
     return number[cell]
 
 
-def _terms(f: Floats, y: Floats, w: Floats | None, r: Floats) -> Iterator[Floats]:
+def float_terms(f: Floats, y: Floats, w: Floats | None, r: Floats) -> Iterator[Floats]:
     """One row's share of each of FLOAT_SUMS, with the roundings of the compiled kernel."""
     weight = np.ones(len(f)) if w is None else w
     e = y - f

@@ -24,7 +24,7 @@ from trueness.engines._sources import STANDARD_INPUT, Paths, damaged_gzip, is_gz
 from trueness.engines._tables import Roles, Table, describe, is_conversion, literal, unreadable
 from trueness.engines.again import InPieces, with_rows_again
 from trueness.engines.arrays import reduce_some
-from trueness.engines.groups import GroupedSums
+from trueness.engines.groups import ExtremeWeightsMet, GroupedSums
 from trueness.errors import InputError
 from trueness.inputs import Arrays, Column, Rows, check_options, columns_text, raise_bad_rows, raise_none_left, read_rows
 from trueness.ruler import COARSE, Ints, Ruler, ruler
@@ -243,10 +243,13 @@ class FileTable:
                 raise InputError(f"{path!r}: the input changed since it was first read. Summarize it again.")
 
     def summaries(self, on: Ruler, progress: Progress | None = None) -> dict[Any, Summary]:
-        """The rows of every group reduced; hard labels without weights in one table, whatever the number of groups."""
+        """The rows of every group reduced, in one table whatever the number of groups."""
+        floats = self.roles.weight is not None
         try:
-            found = self._one_by_one(on, progress) if self.roles.weight is not None else self._together(on, progress)
+            found = self._together(on, progress, floats=floats)
         except SoftLabelMet:
+            found = self._together(on, progress, floats=True)
+        except ExtremeWeightsMet:
             found = self._one_by_one(on, progress)
         self._require_unchanged()
         if not any(summary.n for summary in found.values()):
@@ -256,8 +259,8 @@ class FileTable:
             codes.setdefault(group, []).append(code)
         return with_rows_again(found, lambda group: self._again(on, codes[group]))
 
-    def _together(self, on: Ruler, progress: Progress | None) -> dict[Any, Summary]:
-        sums, numbers = GroupedSums(on), dict[int, int]()
+    def _together(self, on: Ruler, progress: Progress | None, *, floats: bool) -> dict[Any, Summary]:
+        sums, numbers = GroupedSums(on, floats=floats), dict[int, int]()
         for rows, codes in self._pieces(progress):
             values, inverse = np.unique(np.asarray(codes), return_inverse=True)
             number = np.array([numbers.setdefault(code, len(numbers)) for code in values.tolist()])

@@ -199,8 +199,8 @@ def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[An
     codes = np.fromiter((code.setdefault(key, len(code)) for key in keys), dtype=np.int64, count=len(keys))
     if len(code) == 1:
         return {next(iter(code)): whole}
-    if whole.exact:
-        sums = GroupedSums(on)
+    if not whole.exponent:
+        sums = GroupedSums(on, floats=not whole.exact)
         sums.add(rows, codes)
         return sums.summaries({number: group for group, number in code.items()})
     order = np.argsort(codes, kind="stable")

@@ -5,7 +5,6 @@ only cells whose bound passes the best edge value can hold an extreme; just thei
 (ties, rare events) their cells are cut finer, and parts that hold a single score need no sorting.
 """
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ _CROWDED = 1 << 18  # candidate rows that are always few enough to sort
 _PARTS = 64  # parts of a cell that is cut
 _TABLE = 1 << 20  # parts in all
 _IN_MEMORY = 1 << 22  # candidate rows that are held at once where the rest does not fit
+_CHANGED = "other rows came when they were read again: the input changed. Summarize it again."
 _FINEST = 1 << 36  # parts of a slot: few scores, or next to nothing, lie within one
 
 
@@ -172,8 +172,8 @@ def from_rows_again(summary: Summary, again: Again) -> Extremes:
     while count > _IN_MEMORY and places.parts < _FINEST:
         parts = places.parts * min(_parts(len(places.number)), _FINEST // places.parts)
         sums = again.sums(places, parts)
-        _require_same(spans, sums.weight, sums.e, total)
-        outer = np.searchsorted(places.number, sums.number // (parts // places.parts))
+        outer = _inside(places, sums.number // (parts // places.parts))
+        _require_same(spans, outer, sums.weight / total, sums.e / total)
         inside = _within(spans, outer, sums.weight, sums.e, sums.positive, total)
         found = found.over(inside.end, sums.most, inside.before + inside.weight)
         # An extreme inside, not at an end, needs C to rise and to fall there; no row makes it fall by more than its score.
@@ -183,9 +183,9 @@ def from_rows_again(summary: Summary, again: Again) -> Extremes:
     if not len(places.number):
         return found
     runs = joined([collapse(x.f, x.y, x.w, soft=summary.soft) for x in again.rows(places) if len(x.f)])
-    _require_same(spans, runs.weight, runs.e, total)
-    at = places_of(runs.f, places.parts)
-    start, stop = np.searchsorted(at, places.number), np.searchsorted(at, places.number, side="right")
+    at = _inside(places, places_of(runs.f, places.parts))
+    _require_same(spans, at, runs.weight / total, runs.e / total)
+    start, stop = (np.searchsorted(at, np.arange(len(places.number)) + after) for after in (0, 1))
     return _over_runs(found, runs, total, start, stop, spans)
 
 
@@ -197,12 +197,19 @@ def _slots(summary: Summary) -> tuple[Ints, _Spans, Ints]:
     return slots, _Spans(cells.start[first], cells.before[first], e, positive, weight), np.add.reduceat(summary.rows, first)
 
 
-def _require_same(spans: _Spans, weight: Floats, e: Floats, total: float) -> None:
-    """What is read again must be what was summed."""
-    gap = float(e.sum()) / total - float(spans.e.sum())
-    held, expected = float(weight.sum()) / total, float(spans.weight.sum())
-    if not math.isclose(held, expected, rel_tol=1e-9) or abs(gap) > 1e-9 * expected:
-        raise RowsChangedError("other rows came when they were read again: the input changed. Summarize it again.")
+def _inside(places: Places, number: Ints) -> Ints:
+    """Which of these places each number is."""
+    at = np.searchsorted(places.number, number)
+    if not np.array_equal(places.number.take(at, mode="clip"), number):
+        raise RowsChangedError(_CHANGED)
+    return at
+
+
+def _require_same(spans: _Spans, at: Ints, weight: Floats, e: Floats) -> None:
+    """What is read again in every span must be what was summed there."""
+    held, moved = (np.bincount(at, column, minlength=len(spans.e)) for column in (weight, e))
+    if not np.allclose(held, spans.weight, rtol=1e-9, atol=0) or np.any(abs(moved - spans.e) > 1e-9 * spans.weight):
+        raise RowsChangedError(_CHANGED)
 
 
 def _numbers(on: Ruler, chosen: Ints) -> tuple[Ints, int]:
