@@ -735,6 +735,8 @@ def test_what_an_interrupted_run_left_is_checked(tmp_path, monkeypatch):
     assert "Leave out by=" in message(path, by="p", resume=kept)
     assert "is one of the inputs" in message(path, resume=path)
     assert "standard input cannot be read again" in message("-", resume=kept)
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "pipe.csv' cannot be read again" in message(tmp_path / "pipe.csv", resume=kept)
 
 
 def test_rows_that_a_flipped_bit_would_count_twice(tmp_path, monkeypatch):

@@ -145,6 +145,7 @@ def add(
     hundredths,
     fifteenths,
     n,
+    CROWDED: tl.constexpr,
     CLIPPED: tl.constexpr,
     NEAR: tl.constexpr,
     WIDE: tl.constexpr,
@@ -152,44 +153,30 @@ def add(
     MIDDLE: tl.constexpr,
     HIGH: tl.constexpr,
 ):
-    """Add each row's four integers to its place, which the memory takes as one access; nothing where places are crowded."""
-    if tl.load(common) < 0:
+    """Add each row's four integers to its place, which the memory takes as one access.
+
+    CROWDED is for scores so common that all would wait for their places: a program adds those up first. Of both launches
+    the one that does not fit the scores does nothing, so that nobody waits to learn which does.
+    """
+    crowded = tl.load(common) >= 0
+    if CROWDED:
+        if crowded:
+            for begin in range(tl.program_id(0) * ROWS, n, tl.num_programs(0) * ROWS):
+                j, target, term, used = _terms(
+                    scores, labels, codes, begin, n, hundredths, fifteenths, CLIPPED, NEAR, WIDE, ROWS, MIDDLE, HIGH
+                )
+                for place in tl.static_range(COMMON):
+                    usual = tl.load(common + place)
+                    if usual >= 0:
+                        same = used & (target == usual)
+                        for part in tl.static_range(4):
+                            whole = tl.sum(tl.where(same & (j == part), term, 0))
+                            tl.atomic_add(table + 4 * usual + part, whole, sem="relaxed")
+                        used = used & (target != usual)
+                tl.atomic_add(table + (4 * target + j), term, mask=used, sem="relaxed")
+    elif not crowded:
         begin = tl.program_id(0) * ROWS
         j, target, term, used = _terms(
             scores, labels, codes, begin, n, hundredths, fifteenths, CLIPPED, NEAR, WIDE, ROWS, MIDDLE, HIGH
         )
         tl.atomic_add(table + (4 * target + j), term, mask=used, sem="relaxed")
-
-
-@triton.jit
-def add_crowded(
-    scores,
-    labels,
-    table,
-    codes,
-    common,
-    hundredths,
-    fifteenths,
-    n,
-    CLIPPED: tl.constexpr,
-    NEAR: tl.constexpr,
-    WIDE: tl.constexpr,
-    ROWS: tl.constexpr,
-    MIDDLE: tl.constexpr,
-    HIGH: tl.constexpr,
-):
-    """The same where some scores are so common that all would wait for their places: a program adds those up first."""
-    if tl.load(common) >= 0:
-        for begin in range(tl.program_id(0) * ROWS, n, tl.num_programs(0) * ROWS):
-            j, target, term, used = _terms(
-                scores, labels, codes, begin, n, hundredths, fifteenths, CLIPPED, NEAR, WIDE, ROWS, MIDDLE, HIGH
-            )
-            for place in tl.static_range(COMMON):
-                usual = tl.load(common + place)
-                if usual >= 0:
-                    same = used & (target == usual)
-                    for part in tl.static_range(4):
-                        whole = tl.sum(tl.where(same & (j == part), term, 0))
-                        tl.atomic_add(table + 4 * usual + part, whole, sem="relaxed")
-                    used = used & (target != usual)
-            tl.atomic_add(table + (4 * target + j), term, mask=used, sem="relaxed")

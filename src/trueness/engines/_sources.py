@@ -54,11 +54,11 @@ def listed(paths: Paths) -> list[str]:
 def opened(paths: Paths) -> Iterator[list[str]]:
     """The files that `paths` mean; what can be read only once, a pipe or standard input, is first copied to a file."""
     names = listed(paths)
-    if not any(map(_is_pipe, names)):
+    if not any(map(is_pipe, names)):
         yield names
         return
     with tempfile.TemporaryDirectory(prefix="trueness-") as folder, undone_by(lambda: shutil.rmtree(folder, True)):
-        yield [_copied(name, folder, number) if _is_pipe(name) else name for number, name in enumerate(names)]
+        yield [_copied(name, folder, number) if is_pipe(name) else name for number, name in enumerate(names)]
 
 
 def _meant(name: str) -> list[str]:
@@ -103,7 +103,8 @@ def _require_distinct(names: list[str]) -> None:
         seen[real] = name
 
 
-def _is_pipe(name: str) -> bool:
+def is_pipe(name: str) -> bool:
+    """Whether the name stands for what can be read once only."""
     if name == STANDARD_INPUT:
         return True
     mode = os.stat(name).st_mode

@@ -54,8 +54,8 @@ def update(sums: Any, y: Any, f: Any) -> None:
         where = {"CLIPPED": len(sums.codes) - 1, "ROWS": _ROWS, **rule}
         with torch.cuda.device(f.device):
             _kernels.survey[(1,)](*rows, *rest, **rule)
-            _kernels.add[(-(-len(rows[0]) // _ROWS),)](*rows, sums.table, sums.codes, *rest, **where)
-            _kernels.add_crowded[(programs,)](*rows, sums.table, sums.codes, *rest, **where)
+            for crowded, size in ((False, -(-len(rows[0]) // _ROWS)), (True, programs)):
+                _kernels.add[(size,)](*rows, sums.table, sums.codes, *rest, CROWDED=crowded, **where)
 
 
 @cache

@@ -4,8 +4,6 @@ One query a file, in the order given, streams plain numbers; whatever cannot be 
 """
 
 import os
-import threading
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,8 +18,9 @@ from trueness.engines._arrow import numeric_batches
 from trueness.engines._checkpoint import Checkpoint
 from trueness.engines._outcomes import Outcomes, raise_text
 from trueness.engines._plain import SoftLabelMet
-from trueness.engines._sources import STANDARD_INPUT, Paths, damaged_gzip, is_gzip, listed, one_kind, opened
+from trueness.engines._sources import Paths, one_kind, opened
 from trueness.engines._tables import Roles, Table, describe, is_conversion, literal, unreadable
+from trueness.engines._watch import checksum_beside, require_memory, require_own_file, stamp_of
 from trueness.engines.again import InPieces, with_rows_again
 from trueness.engines.arrays import reduce_some
 from trueness.engines.groups import ExtremeWeightsMet, GroupedSums
@@ -36,7 +35,6 @@ Array = NDArray[Any]
 Progress = Callable[[int, int | None], None]
 
 PIECE = 1 << 22  # rows reduced at a time
-_STAMPED = 1 << 16  # bytes at either end of a file by which it is known again
 
 
 def summarize_files(
@@ -102,7 +100,7 @@ def summarize_files(
     if groups and resume is not None:
         raise InputError("resume: groups are not kept in a file. Leave out by= or resume=.")
     if resume is not None:
-        _require_own_file(os.fspath(resume), paths)
+        require_own_file(os.fspath(resume), paths)
     settings = {"nan": nan, "pos_label": pos_label, "delimiter": delimiter, "memory_limit": memory_limit}
     with open_files(paths, roles, **settings) as table:
         if groups:
@@ -151,7 +149,7 @@ class FileTable:
         self._duckdb.execute("SET enable_progress_bar = false")  # stdout is for results
         if memory_limit is not None:
             self._limit_memory(memory_limit)
-        self._stamps = {path: _stamp(path) for path in paths}
+        self._stamps = {path: stamp_of(path) for path in paths}
         self.tables = [self._described(path, kind, delimiter) for path in paths]
         for name in roles.wanted:
             held = {_sort(table.types[name]): table for table in reversed(self.tables)}
@@ -239,7 +237,7 @@ class FileTable:
 
     def _require_unchanged(self) -> None:
         for path, stamp in self._stamps.items():
-            if not os.path.exists(path) or _stamp(path) != stamp:
+            if not os.path.exists(path) or stamp_of(path) != stamp:
                 raise InputError(f"{path!r}: the input changed since it was first read. Summarize it again.")
 
     def summaries(self, on: Ruler, progress: Progress | None = None) -> dict[Any, Summary]:
@@ -292,7 +290,7 @@ class FileTable:
             rows += len(batch[0])
             if limit is not None and rows > limit:
                 return None
-            _require_memory(16 * rows * len(batch))  # once as batches, once as columns
+            require_memory(16 * rows * len(batch))  # once as batches, once as columns
             held.append(batch)
         if not held:
             self._raise_no_rows()
@@ -397,7 +395,7 @@ class FileTable:
             began = done
             if table.chunks and table.rows:
                 table.check_pages()
-            with _checksum_beside(table.path):
+            with checksum_beside(table.path):
                 for batch in self._streamed(table):
                     done += len(batch[0])
                     if progress is not None:
@@ -502,24 +500,6 @@ class FileTable:
         raise InputError(f"no rows: 0 in {which}. Pass at least one row.")
 
 
-def _stamp(path: str) -> tuple[int, int, int]:
-    """What changes when a file does: size, time, and how it begins and ends (where Parquet describes its row groups)."""
-    state = os.stat(path)
-    with open(path, "rb") as file:
-        check = zlib.crc32(file.read(_STAMPED))
-        file.seek(max(0, state.st_size - _STAMPED))
-        return state.st_size, state.st_mtime_ns, zlib.crc32(file.read(_STAMPED), check)
-
-
-def _require_own_file(resume: str, paths: Paths) -> None:
-    """What is kept of a run is no input, and belongs to inputs that are there when the run goes on."""
-    for path in listed(paths):
-        if path == STANDARD_INPUT:
-            raise InputError("resume: standard input cannot be read again. Pass files, or leave out resume=.")
-        if os.path.exists(resume) and os.path.samefile(path, resume):
-            raise InputError(f"resume: {resume!r} is one of the inputs. Name a file of its own.")
-
-
 def _around(on: Ruler, slots: Ints) -> Ints | None:
     """The cells of width 2^-14 that hold these slots, and what rounding may carry beyond 0 and 1; None where they are many."""
     first = on.extra_before[slots] + slots  # the cell at the slot's lower edge
@@ -542,39 +522,3 @@ def _preceded(first: Array, rest: Iterator[Array]) -> Iterator[Array]:
     if len(first):
         yield first
     yield from rest
-
-
-@contextmanager
-def _checksum_beside(path: str) -> Iterator[None]:
-    """Read a compressed file's checksum beside DuckDB, which does not; a wrong one fails before anything is reported."""
-    if not is_gzip(path):
-        yield
-        return
-    faults: list[BaseException] = []
-
-    def read() -> None:
-        import gzip
-
-        try:
-            with gzip.open(path, "rb") as file:
-                while file.read(1 << 20):
-                    pass
-        except (EOFError, OSError, zlib.error) as error:
-            faults.append(error)
-
-    thread = threading.Thread(target=read, daemon=True)
-    thread.start()
-    yield
-    thread.join()
-    if faults:
-        raise InputError(damaged_gzip(path, faults[0])) from faults[0]
-
-
-def _require_memory(size: int) -> None:
-    """Fail with a size rather than be ended by the system."""
-    try:
-        available = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return
-    if size > available // 2:
-        raise MemoryError(f"the rows would take more than {size / 2**30:.1f} GiB; summarize them instead, or pass fewer.")
