@@ -206,6 +206,21 @@ def test_summarize_leaves_tensors_on_their_device(y, monkeypatch):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("many", [1, 1 << 40], ids=["copies of the table", "one table"])
+@pytest.mark.parametrize("values", [1, 2, 10, 100, 10**6])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_rows_that_share_their_places_on_a_device(monkeypatch, many, values, dtype):
+    monkeypatch.setattr("trueness.engines._triton._MANY", many)
+    rng = np.random.default_rng(values)
+    f = torch.as_tensor(rng.integers(0, values, 300_001) / values).to(dtype)
+    y = torch.as_tensor(rng.integers(0, 2, len(f)).astype(np.uint8))
+    collected = CalibrationSummary(device="cuda")
+    for part in (slice(0, 200_000), slice(200_000, None)):
+        collected.update(y_true=y[part].cuda(), y_prob=f[part].cuda())
+    assert collected.compute() == summarize(y.numpy(), f.to(torch.float64).numpy())
+
+
+@pytest.mark.gpu
 def test_what_cannot_be_used_on_a_device_is_told_by_row():
     f = torch.as_tensor(F).cuda()
     f[5] = torch.nan

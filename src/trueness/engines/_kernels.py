@@ -146,6 +146,8 @@ def add(
     fifteenths,
     n,
     CROWDED: tl.constexpr,
+    COPIES: tl.constexpr,
+    PLACES: tl.constexpr,
     CLIPPED: tl.constexpr,
     NEAR: tl.constexpr,
     WIDE: tl.constexpr,
@@ -156,9 +158,11 @@ def add(
     """Add each row's four integers to its place, which the memory takes as one access.
 
     CROWDED is for scores so common that all would wait for their places: a program adds those up first. Of both launches
-    the one that does not fit the scores does nothing, so that nobody waits to learn which does.
+    the one that does not fit the scores does nothing, so that nobody waits to learn which does. Programs share out the
+    COPIES of the table's PLACES, so that fewer wait for the same one.
     """
     crowded = tl.load(common) >= 0
+    table += (tl.program_id(0) % COPIES) * (4 * PLACES)
     if CROWDED:
         if crowded:
             for begin in range(tl.program_id(0) * ROWS, n, tl.num_programs(0) * ROWS):

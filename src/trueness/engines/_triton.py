@@ -14,6 +14,8 @@ from trueness.ruler import ZONE_OFFSET, uniform_edges
 _ROWS = 256  # that a program takes at a time
 _PROGRAMS = 16  # for each multiprocessor, where scores are crowded
 _STEP = 1 << 30  # rows of a launch
+_COPIES = 16  # of the table, each 3 MB, where rows are many: with ties, rows would wait for the same places
+_MANY = 1 << 24  # rows
 _SCORES = {"torch.float16", "torch.bfloat16", "torch.float32", "torch.float64"}
 _LABELS = {"torch.bool", "torch.uint8", "torch.int8", "torch.int16", "torch.int32", "torch.int64"}
 
@@ -40,6 +42,8 @@ def update(sums: Any, y: Any, f: Any) -> None:
     f, y = f.contiguous(), y.contiguous()
     y = y.view(torch.uint8) if y.dtype == torch.bool else y
     common = torch.empty(_kernels.COMMON.value, dtype=torch.int64, device=f.device)
+    copies = _COPIES if len(f) >= _MANY else 1
+    table = torch.zeros((copies, *sums.table.shape), dtype=sums.table.dtype, device=f.device) if copies > 1 else sums.table
     programs = _PROGRAMS * torch.cuda.get_device_properties(f.device).multi_processor_count
     rule = {
         "NEAR": tolerance_of(f),
@@ -51,11 +55,13 @@ def update(sums: Any, y: Any, f: Any) -> None:
     for start in range(0, len(f), _STEP):
         rows = (f[start : start + _STEP], y[start : start + _STEP])
         rest = (common, *_edges(f.device), len(rows[0]))
-        where = {"CLIPPED": len(sums.codes) - 1, "ROWS": _ROWS, **rule}
+        where = {"COPIES": copies, "PLACES": len(sums.table), "CLIPPED": len(sums.codes) - 1, "ROWS": _ROWS, **rule}
         with torch.cuda.device(f.device):
             _kernels.survey[(1,)](*rows, *rest, **rule)
             for crowded, size in ((False, -(-len(rows[0]) // _ROWS)), (True, programs)):
-                _kernels.add[(size,)](*rows, sums.table, sums.codes, *rest, CROWDED=crowded, **where)
+                _kernels.add[(size,)](*rows, table, sums.codes, *rest, CROWDED=crowded, **where)
+    if copies > 1:
+        sums.table += table.sum(0)
 
 
 @cache
