@@ -44,7 +44,7 @@ class StreamError(Exception):
 
 
 def numeric_batches(source: Any, dtypes: Sequence[str]) -> Iterator[list[NDArray[Any]]]:
-    """Batches of a stream whose columns are numbers of these dtypes without nulls; each batch is a copy of its own."""
+    """Batches of a stream whose columns are numbers of these dtypes without nulls; each lives until the next is asked for."""
     capsule = source.__arrow_c_stream__()  # kept to the end: it owns the stream
     address = ctypes.pythonapi.PyCapsule_GetPointer
     address.restype, address.argtypes = _Pointer, (ctypes.py_object, ctypes.c_char_p)
@@ -56,10 +56,9 @@ def numeric_batches(source: Any, dtypes: Sequence[str]) -> Iterator[list[NDArray
         if not batch.release:
             return
         try:
-            columns = [_column(batch.children[k].contents, np.dtype(dtype)) for k, dtype in enumerate(dtypes)]
+            yield [_column(batch.children[k].contents, np.dtype(dtype)) for k, dtype in enumerate(dtypes)]
         finally:
             batch.release(ctypes.byref(batch))
-        yield columns
 
 
 def _column(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -69,4 +68,4 @@ def _column(array: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.zeros(0, dtype=dtype)
     size = (array.offset + array.length) * dtype.itemsize
     memory = (ctypes.c_char * size).from_address(array.buffers[1])
-    return np.frombuffer(memory, dtype=dtype)[array.offset :].copy()
+    return np.frombuffer(memory, dtype=dtype)[array.offset :]

@@ -12,6 +12,7 @@ from trueness.inputs import Arrays
 from trueness.ruler import Ints, Ruler, places
 from trueness.summary import Summary
 
+_AT_ONCE = 1 << 20  # rows summed at a time
 _OF_NONE = PlaceSums(*np.zeros((2, 0), dtype=np.int64), *np.zeros((5, 0)))
 
 
@@ -25,9 +26,15 @@ def taken(rows: Arrays, on: Ruler, among: Places) -> Arrays:
 
 def place_sums(rows: Arrays, on: Ruler, among: Places, parts: int) -> PlaceSums:
     """Sums over the finer places within these."""
-    rows = taken(rows, on, among)
-    if not len(rows.f):
-        return _OF_NONE
+    whole = _OF_NONE
+    for start in range(0, len(rows.f), _AT_ONCE):
+        at = slice(start, start + _AT_ONCE)
+        part = taken(replace(rows, f=rows.f[at], y=rows.y[at], w=None if rows.w is None else rows.w[at], kept=None), on, among)
+        whole = added([whole, _summed(part, parts)]) if len(part.f) else whole
+    return whole
+
+
+def _summed(rows: Arrays, parts: int) -> PlaceSums:
     runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
     of_row, of_run = np.sort(places(rows.f, parts)), places(runs.f, parts)  # scores ascend, and so do their places
     number, first = np.unique(of_run, return_index=True)

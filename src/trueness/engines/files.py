@@ -291,7 +291,7 @@ class FileTable:
             if limit is not None and rows > limit:
                 return None
             require_memory(16 * rows * len(batch))  # once as batches, once as columns
-            held.append(batch)
+            held.append([column.copy() for column in batch])
         if not held:
             self._raise_no_rows()
         self._require_unchanged()
@@ -323,27 +323,30 @@ class FileTable:
     def _pieces(
         self, progress: Progress | None, skip: int = 0, batches: Iterable[list[Array]] | None = None
     ) -> Iterator[tuple[Rows, Array | None]]:
-        """Rows a few million at a time, always cut at the same places, and the code of each one's group."""
-        held, rows, seen = list[list[Array]](), 0, 0
+        """Rows a few million at a time, always cut at the same places, and the code of each one's group.
+
+        All pieces use the same memory: each lives until the next is asked for.
+        """
+        held = [np.empty(PIECE, dtype=dtype) for dtype in [*self._dtypes, *(["u8"] if self.roles.by else [])]]
+        rows = seen = 0
         for batch in self._batches(progress) if batches is None else batches:
-            done = max(skip - seen, 0)  # rows of this batch that an earlier run has reduced
+            at = max(skip - seen, 0)  # rows of this batch that an earlier run has reduced
             seen += len(batch[0])
-            batch = [column[done:] for column in batch]
-            while len(batch[0]):
-                taken = min(PIECE - rows, len(batch[0]))
-                held.append([column[:taken] for column in batch])
-                batch = [column[taken:] for column in batch]
-                rows += taken
+            while at < len(batch[0]):
+                taken = min(PIECE - rows, len(batch[0]) - at)
+                for column, values in zip(held, batch, strict=True):
+                    column[rows : rows + taken] = values[at : at + taken]
+                rows, at = rows + taken, at + taken
                 if rows == PIECE:
                     yield self._piece(held)
-                    held, rows = [], 0
-        if held:
-            yield self._piece(held)
+                    rows = 0
+        if rows:
+            yield self._piece([column[:rows] for column in held])
         elif not seen:
             self._raise_no_rows()
 
-    def _piece(self, held: list[list[Array]]) -> tuple[Rows, Array | None]:
-        y, f, *rest = _joined(held)
+    def _piece(self, held: list[Array]) -> tuple[Rows, Array | None]:
+        y, f, *rest = held
         w = rest.pop(0) if self.roles.weight is not None else None
         return self._rows(y, f, w, self.roles.predictions[0]), rest[0] if self.roles.by else None
 
@@ -367,7 +370,7 @@ class FileTable:
         def values(first: int) -> Iterator[Array]:
             start = 0
             for batch in self._batches(None):
-                yield batch[k][max(first - start, 0) :]
+                yield batch[k][max(first - start, 0) :].copy()
                 start += len(batch[k])
 
         def fetch(first: int, last: int) -> Array:
