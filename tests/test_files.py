@@ -653,6 +653,15 @@ def test_a_cut_array_of_objects(tmp_path):
                 summarize_files(path, **COLUMNS)
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.ndjson", "a.json.gz"])
+def test_a_byte_order_mark_before_json(tmp_path, name):
+    objects = [{"y": int(y), "p": float(f)} for y, f in zip(Y[:50], F[:50], strict=True)]
+    text = "\n".join(map(json.dumps, objects)) if "nd" in name else json.dumps(objects)
+    content = b"\xef\xbb\xbf" + text.encode()
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    assert summarize_files(tmp_path / name, **COLUMNS) == summarize(Y[:50], F[:50])
+
+
 def test_an_empty_text_is_no_missing_group_in_json(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps([{"y": 1, "p": 0.5, "g": ""}, {"y": 1, "p": 0.5, "g": None}, {"y": 0, "p": 0.5}]))

@@ -154,7 +154,7 @@ class JsonTable(TextTable):
 
     def source(self, numbers: Sequence[str] = ()) -> str:
         listed = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in self.names)
-        return f"read_json({location(self.path)}, columns={{{listed}}}, {_compression(self.path)}, {_AS_IT_IS})"
+        return f"read_json({location(self.path)}, columns={{{listed}}}, {_json_options(self.path)})"
 
 
 def describe(connection: Any, path: str, kind: str, roles: Roles, delimiter: str | None) -> Table:
@@ -183,12 +183,21 @@ def _delimited(path: str, roles: Roles, delimiter: str | None) -> Table:
     )
 
 
+def _is_array(path: str) -> bool:
+    return beginning(path, 64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+
+
+def _json_options(path: str) -> str:
+    """How a JSON file is read; DuckDB does not see by itself that an array is one when a byte order mark comes first."""
+    return f"{_compression(path)}, format='{'array' if _is_array(path) else 'auto'}', {_AS_IT_IS}"
+
+
 def _json(connection: Any, path: str, roles: Roles) -> Table:
-    if beginning(path, 64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"[" and not ending(path).rstrip().endswith(b"]"):
+    if _is_array(path) and not ending(path).rstrip().endswith(b"]"):
         raise InputError(f"{path!r}: the array has no end, the file is cut short. Make it again; nothing was counted.")
     known: list[str] = []
     for sample in (" LIMIT 1000", ""):  # a name that first occurs late is looked for in the whole file
-        rows = f"SELECT json FROM read_json_objects({location(path)}, {_compression(path)}, format='auto', {_AS_IT_IS}){sample}"
+        rows = f"SELECT json FROM read_json_objects({location(path)}, {_json_options(path)}){sample}"
         found = connection.sql(f"SELECT json_keys(json), json_type(json) FROM ({rows})").fetchall()
         if any(kind != "OBJECT" for _, kind in found):
             raise InputError(f"{path!r}: holds something else than objects with names and values. Write one object a row.")

@@ -190,7 +190,7 @@ def _of_rows(summary: Summary) -> Extremes | None:
     if "extremes" not in summary.found:
         try:
             summary.found["extremes"] = from_rows_again(summary, again)
-        except RowsGoneError:
+        except (RowsGoneError, FileNotFoundError):
             summary.found["extremes"] = None
         except RowsChangedError:
             if again.lasting:
