@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trueness import ecce, ecce_mad, ecce_r, summarize, summarize_files, summarize_frame
+from trueness import assess, ecce, ecce_mad, ecce_r, group_tests, summarize, summarize_files, summarize_frame
 from trueness._again import Places
 from trueness.engines import again, files, frames
 from trueness.inputs import Arrays
@@ -153,6 +153,19 @@ def test_groups_are_read_again_each_for_itself(tmp_path, held, engine, by, weigh
         of = np.array([key == group for key in keys])
         w = None if weight is None else rows["w"].to_numpy()[of]
         agrees(ecce(found[group]), rows["y"].to_numpy()[of], rows["p"].to_numpy()[of], w)
+
+
+def test_tests_of_groups_do_not_read_the_rows_of_each_again(tmp_path, monkeypatch):
+    found = by_parquet(table("calibrated"), tmp_path, **NAMES, by="h")
+
+    def read(*_):
+        raise AssertionError("a pass for each group")
+
+    monkeypatch.setattr(files.FileTable, "_batches", read)
+    monkeypatch.setattr(files.FileTable, "_chosen", read)
+    tests = group_tests(found)
+    assert all(each.test.pvalue_bounds is not None for each in tests)
+    assert assess(found).n == N
 
 
 def test_no_more_rows_are_held_than_allowed(tmp_path, monkeypatch):

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -108,7 +108,8 @@ def group_tests(
     Parameters
     ----------
     y_true : array-like or mapping of summaries
-        Outcomes, or ``{group: Summary}`` in place of the arrays.
+        Outcomes, or ``{group: Summary}`` in place of the arrays; then no rows are read again, and a cumulative error is that
+        at the edges of the ruler's cells, with bounds for its p-value.
     y_prob : array-like
         Predicted probabilities.
     by : array-like
@@ -177,7 +178,8 @@ def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight
     for group, summary in summaries.items():
         if not isinstance(summary, Summary):
             raise InputError(f"group {group!r}: a {type(summary).__name__} is not a Summary. Pass {{group: Summary}}.")
-    return [(group, summaries[group].n, {"y_true": summaries[group]}) for group in _in_order(summaries)]
+    # Reading the rows of each group again would be as many passes as there are groups.
+    return [(group, summaries[group].n, {"y_true": replace(summaries[group], again=None)}) for group in _in_order(summaries)]
 
 
 def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any, *, repeats: bool) -> list[Part]:

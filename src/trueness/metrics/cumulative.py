@@ -72,7 +72,8 @@ def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Cumul
     y_true : array-like or Summary
         Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. From a summary C is read at the
         edges of the ruler's cells, and ``bracket`` bounds the exact values; a summary whose files or frame can be read
-        again gives the exact ones, from a pass over the rows of the cells that matter.
+        again gives the exact ones, from one or more passes over the rows of the cells that matter. A summary does not keep a
+        frame in memory alive: drop or edit it, and there is the bracket.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
