@@ -1,19 +1,34 @@
 """Exact cumulative errors of a summary whose rows can be read again, from every engine, however few rows are held at once."""
 
+import datetime
+import decimal
 import gc
+import pickle
 
 import dask.dataframe as dd
 import duckdb
+import narwhals as nw
 import numpy as np
-import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trueness import assess, ecce, ecce_mad, ecce_r, group_tests, summarize, summarize_files, summarize_frame
+from trueness import (
+    assess,
+    calibration_test,
+    cumulative_curve,
+    ecce,
+    ecce_mad,
+    ecce_r,
+    group_tests,
+    summarize,
+    summarize_files,
+    summarize_frame,
+)
 from trueness._again import Places
 from trueness.engines import again, files, frames
+from trueness.engines.grid import joined
 from trueness.inputs import Arrays
 from trueness.ruler import SLOTS, places, ruler
 
@@ -165,16 +180,15 @@ def test_tests_of_groups_do_not_read_the_rows_of_each_again(tmp_path, monkeypatc
     monkeypatch.setattr(files.FileTable, "_chosen", read)
     tests = group_tests(found)
     assert all(each.test.pvalue_bounds is not None for each in tests)
-    assert assess(found).n == N
 
 
 def test_no_more_rows_are_held_than_allowed(tmp_path, monkeypatch):
     """Rows that one cut leaves too many are cut again."""
     monkeypatch.setattr("trueness.metrics._extremes._IN_MEMORY", 500)
     taken, levels = [], []
-    keep, deepen = again.InPieces.rows, again.InPieces.sums
+    keep, deepen = again.InPieces.scores, again.InPieces.sums
 
-    def rows(self, among):
+    def scores(self, among):
         for part in keep(self, among):
             taken.extend(part.f)
             yield part
@@ -183,7 +197,7 @@ def test_no_more_rows_are_held_than_allowed(tmp_path, monkeypatch):
         levels.append(parts)
         return deepen(self, among, parts)
 
-    monkeypatch.setattr(again.InPieces, "rows", rows)
+    monkeypatch.setattr(again.InPieces, "scores", scores)
     monkeypatch.setattr(again.InPieces, "sums", sums)
     for kind in KINDS:
         taken.clear()
@@ -211,11 +225,114 @@ def test_a_frame_that_is_gone_or_edited_leaves_the_bracket():
     assert ecce(fresh).bracket is not None
 
 
-def test_groups_whose_values_another_engine_may_spell_otherwise_have_a_bracket():
+def test_groups_by_day():
     rows = table("calibrated").to_pandas()
-    rows["day"] = pd.Timestamp("2026-01-01").date()
-    found = summarize_frame(pl.from_pandas(rows).lazy(), **NAMES, by="day")
-    assert [ecce(part).bracket is None for part in found.values()] == [False]
+    rows["day"] = [datetime.date(2026, 1, 1 + int(h)) for h in rows["h"]]
+    for frame in (pl.from_pandas(rows).lazy(), duckdb.connect().from_arrow(pa.Table.from_pandas(rows))):
+        found = summarize_frame(frame, **NAMES, by="day")
+        assert len(found) == 3
+        for day, part in found.items():
+            of = rows["day"] == day
+            agrees(ecce(part), rows["y"][of].to_numpy(), rows["p"][of].to_numpy())
+
+
+def test_groups_whose_values_the_engine_may_not_find_have_a_bracket():
+    rows = table("calibrated").to_pandas()
+    rows["money"] = [decimal.Decimal("1.5")] * N
+    (part,) = summarize_frame(duckdb.connect().from_arrow(pa.Table.from_pandas(rows)), **NAMES, by="money").values()
+    assert ecce(part).bracket is not None
+    rows["many"] = np.full(N, 2**63, dtype=np.uint64)
+    frame = pytest.importorskip("ibis").memtable(pa.Table.from_pandas(rows[["p", "y", "many"]]))
+    (part,) = summarize_frame(frame, **NAMES, by="many").values()
+    assert part.n == N
+    assert ecce(part).bracket is not None
+
+
+@pytest.mark.parametrize("by", [None, "g"])
+def test_a_connection_that_is_closed_leaves_the_bracket(by):
+    rows = table("calibrated")
+    with duckdb.connect() as connection:
+        connection.register("rows", rows)
+        found = summarize_frame(connection.table("rows"), **NAMES, by=by)
+    part = found if by is None else found["a"]
+    assert ecce(part).bracket is not None
+    assert assess(found).n == N
+
+
+def test_a_fault_of_the_second_pass_that_leaves_the_rows_there_is_told(monkeypatch):
+    found = summarize_frame(pl.from_arrow(table("calibrated")).lazy(), **NAMES)
+    monkeypatch.setattr("trueness.engines.lazy._place", lambda parts: nw.col("absent"))
+    with pytest.raises(Exception, match="absent"):
+        ecce(found)
+
+
+def test_a_folder_left_behind_is_not_taken_for_another(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pq.write_table(table("calibrated"), "a.parquet")
+    found, named = summarize_files("a.parquet", **NAMES), summarize_files(tmp_path / "a.parquet", **NAMES)
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    pq.write_table(table("rare"), "a.parquet")
+    assert ecce(found).bracket is not None
+    assert ecce(named).bracket is None
+
+
+@pytest.mark.parametrize("engine", ["polars lazy", "dask", "parquet", "csv"])
+def test_groups_do_not_take_the_exactness_of_the_whole_away(tmp_path, engine):
+    rows = table("one slot")
+    found = ENGINES[engine](rows, tmp_path, **NAMES, by="g")
+    whole = assess(found)
+    agrees(whole.error, rows["y"].to_numpy(), rows["p"].to_numpy())
+    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301
+    assert assess(pickle.loads(pickle.dumps(found))).error.bracket is not None  # noqa: S301
+    del found["a"]
+    assert assess(found).error.bracket is not None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("many", [100, 5000])
+def test_the_first_of_equal_extremes(tmp_path, held, engine, many):
+    """Where C stays at its highest over several scores, the worst interval ends at the first."""
+    f = np.repeat([0.1, 0.3, 0.7, 0.9], many)
+    y = np.concatenate([np.arange(many) < rate * many - 0.5 for rate in (0.4, 0.3, 0.7, 0.9)]).astype(float)
+    rows = pa.table({"p": f, "y": y})
+    worst = ecce(ENGINES[engine](rows, tmp_path, **NAMES)).worst
+    assert (worst.low, worst.high, worst.share) == (0.0, 0.1, pytest.approx(0.25))
+
+
+def test_a_value_and_its_p_are_of_one_statistic():
+    rows = table("one slot")
+    frame = rows.to_pandas()
+    bare, found = summarize(rows["y"], rows["p"]), summarize_frame(frame, **NAMES)
+    tests = [calibration_test(each, rng=0) for each in (bare, found)]
+    assert tests[0].value == pytest.approx(tests[1].value)
+    assert tests[0].pvalue == tests[1].pvalue
+    assert "from the cells" in tests[1].reason
+
+
+@pytest.mark.parametrize("engine", ["polars lazy", "dask", "parquet"])
+def test_neighbouring_scores_of_many_rows_are_held_as_two(tmp_path, monkeypatch, engine):
+    monkeypatch.setattr("trueness.metrics._extremes._IN_MEMORY", 100)
+    f = np.where(np.arange(N) % 2, 0.3, 0.1 + 0.2)
+    rng = np.random.default_rng(0)
+    y = rng.random(N)
+    sizes = []
+    original = joined
+
+    def counted(parts):
+        sizes.append(sum(len(part.f) for part in parts))
+        return original(parts)
+
+    monkeypatch.setattr("trueness.metrics._extremes.joined", counted)
+    agrees(ecce(ENGINES[engine](pa.table({"p": f, "y": y}), tmp_path, **NAMES)), y, f)
+    assert sizes[0] <= 2 * 10  # two for each piece or partition
+
+
+def test_the_curve_of_a_summary_reaches_its_extremes():
+    frame = table("one slot").to_pandas()
+    curve = cumulative_curve(summarize_frame(frame, **NAMES))
+    assert curve.difference.max() - curve.difference.min() == pytest.approx(curve.ecce.range, abs=1e-12)
+    assert np.all(np.diff(curve.share) >= 0)
 
 
 def test_a_missing_group_of_numbers():

@@ -1,12 +1,14 @@
 """Many groups at once: each group's summary is that of its rows alone."""
 
+import decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trueness import summarize, summarize_files, summarize_frame
+from trueness import ecce, summarize, summarize_files, summarize_frame
 from trueness.engines import files, groups
 from trueness.errors import InputError
 
@@ -90,6 +92,39 @@ def test_weights_that_must_be_scaled_in_one_group_leave_the_others_alone(tmp_pat
     assert found[5].exponent > 0
     assert found[6].exponent == 0
     same(found, frame, weight="w")
+
+
+@pytest.mark.parametrize("way", [by_frame, by_files])
+def test_weights_that_vanish_beside_those_of_other_groups(tmp_path, way):
+    frame = rows("hard")
+    frame["w"] = np.where(frame["g"] == 5, 1e-170, 1.0 + frame["w"])
+    found = way(frame, tmp_path, weight="w")
+    same(found, frame, weight="w")
+    assert ecce(found[5]).sigma > 0
+
+
+@pytest.mark.parametrize("way", [by_frame, by_files])
+def test_clipped_rows_without_weight_do_not_count(tmp_path, way):
+    frame = rows("hard")
+    frame.loc[[20, 21, 22], "p"] = 1 + 2**-52
+    frame.loc[[20, 21], "w"] = 0.0
+    same(way(frame, tmp_path, weight="w"), frame, weight="w")
+
+
+def test_numbers_of_other_types_in_other_files_are_the_same_groups(tmp_path):
+    y, f = np.array([1.0, 0.0]), np.array([0.25, 0.5])
+    for name, kind, given in (
+        ("a", pa.decimal128(4, 1), ["1.5", "20.2"]),
+        ("b", pa.decimal128(4, 2), ["0.15", "1.5"]),
+        ("c", pa.int32(), [1065353216, 2]),
+        ("d", pa.float32(), [1.0, 2.0]),
+        ("e", pa.int64(), [2, 3]),
+    ):
+        values = [decimal.Decimal(group) for group in given] if name in "ab" else given
+        pq.write_table(pa.table({"y": y, "p": f, "g": pa.array(values, type=kind)}), tmp_path / f"{name}.parquet")
+    found = summarize_files(tmp_path, **NAMES)
+    expected = {"1.5": 2, "20.2": 1, "0.15": 1, "1065353216": 1, "2": 3, "1": 1, "3": 1}
+    assert {float(group): part.n for group, part in found.items()} == {float(group): n for group, n in expected.items()}
 
 
 def test_very_many_rows_of_one_score_add_without_drift():

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
 from trueness.errors import InputError
-from trueness.inputs import Arrays
 from trueness.ruler import Floats, Ints
 
 
@@ -40,6 +39,14 @@ class PlaceSums(NamedTuple):
     most: Floats
 
 
+class ScoreSums(NamedTuple):
+    """Sums over rows of equal scores, in order."""
+
+    f: Floats
+    weight: Floats  # Σw
+    e: Floats  # Σw(y − f)
+
+
 class Again(Protocol):
     """Reads usable rows again; raises RowsGoneError where they are gone."""
 
@@ -50,5 +57,5 @@ class Again(Protocol):
     def sums(self, among: Places, parts: int) -> PlaceSums:
         """Sums over the finer places, with so many `parts` a slot, within these."""
 
-    def rows(self, among: Places) -> Iterable[Arrays]:
-        """The rows of these places and no others, a piece at a time; rows alike may come as one with their weight."""
+    def scores(self, among: Places) -> Iterable[ScoreSums]:
+        """Every score of these places and no others, a piece of the rows at a time."""

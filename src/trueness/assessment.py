@@ -3,8 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, reduce
-from operator import add
+from functools import cached_property
 from typing import Any, Literal
 
 from trueness._forward import forward
@@ -25,7 +24,7 @@ from trueness.metrics._data import RowData
 from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
 from trueness.ruler import SLOTS
-from trueness.summary import Summary
+from trueness.summary import Summary, whole_of
 
 WIDTH = 100  # columns of the printed page
 HEADLINE, STATISTIC = "smooth_ece", "ecce_r"
@@ -294,8 +293,7 @@ def _read(
             raise InputError("summaries already hold predictions, weights and groups; pass the summaries alone.")
         if isinstance(y_true, Summary):
             return y_true, None
-        whole = reduce(add, y_true.values())
-        return whole, {"y_true": y_true}
+        return whole_of(y_true), {"y_true": y_true}
     if isinstance(y_true, RowData):
         return y_true, None if by is None else {"y_true": y_true, "by": by}
     called = ARGUMENTS
@@ -306,7 +304,7 @@ def _read(
         found = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label)  # type: ignore[arg-type]
         if isinstance(found, Summary):
             return found, None
-        return reduce(add, found.values()), {"y_true": found}
+        return whole_of(found), {"y_true": found}
     if any(name is not None for name in names.values()):
         y_true, y_prob, sample_weight, by = _columns(y_true, y_prob, sample_weight, by, names)
         called = tuple(f"column {name!r}" for name in names.values())  # type: ignore[assignment]

@@ -5,6 +5,7 @@ merge order, engine or machine gives the same bits; weights or soft labels are s
 """
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Self
@@ -166,6 +167,28 @@ class Summary:
 
         with open(path, "rb") as file:
             return decode(file.read(), os.fspath(path))
+
+
+class Groups(dict[Any, Summary]):
+    """Summaries by group, and how the rows of all groups are read again as one."""
+
+    def __init__(self, found: Mapping[Any, Summary], again: Again | None = None) -> None:
+        super().__init__(found)
+        self.again, self.n = again, sum(summary.n for summary in found.values())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+def whole_of(groups: Mapping[Any, Summary]) -> Summary:
+    """The summary of the rows of all groups."""
+    parts = list(groups.values())
+    while len(parts) > 1:  # as a tree: small summaries are added to small ones
+        parts = [sum(parts[k + 1 : k + 2], start=parts[k]) for k in range(0, len(parts), 2)]
+    (whole,) = parts
+    if isinstance(groups, Groups) and not whole.exponent and whole.n == groups.n:  # none was taken out or put in since
+        return replace(whole, again=groups.again)
+    return whole
 
 
 def _added(a: Summary, b: Summary) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 from trueness.curves._table import Curve
 from trueness.inference._points import ROWS, Points, points_of_rows, points_of_summary
 from trueness.metrics._data import RowData, as_data
-from trueness.metrics._extremes import from_rows
-from trueness.metrics.cumulative import CumulativeError, ecce
+from trueness.metrics._extremes import Extremes
+from trueness.metrics.cumulative import CumulativeError, ecce, exact_extremes
 from trueness.ruler import Floats, Ints
 
 POINTS = 2000  # drawn at most, extremes always among them
@@ -64,8 +64,8 @@ def cumulative_curve(y_true: Any, y_prob: Any = None, *, sample_weight: Any = No
     difference = np.append(0.0, np.cumsum(points.e)) / points.total
     share = np.append(0.0, np.cumsum(points.weight)) / points.total
     score = np.append(0.0, points.score)
-    if isinstance(data, RowData) and not few:
-        share, score, difference = _with_extremes(data, share, score, difference)
+    if not few and (extremes := exact_extremes(data)) is not None:
+        share, score, difference = _with_extremes(extremes, share, score, difference)
     kept = thinned(difference)
     return CumulativeCurve(
         share=share[kept],
@@ -82,9 +82,9 @@ def _cells(data: Any) -> Points:
     return points_of_summary(data.summary() if isinstance(data, RowData) else data)
 
 
-def _with_extremes(data: RowData, share: Floats, score: Floats, difference: Floats) -> tuple[Floats, Floats, Floats]:
+def _with_extremes(exact: Extremes, share: Floats, score: Floats, difference: Floats) -> tuple[Floats, Floats, Floats]:
     """The exact extremes of many rows lie inside cells: put in where they are."""
-    found = sorted((point for point in from_rows(data) if point.weight > 0), key=lambda point: point.weight)
+    found = sorted((point for point in exact if point.weight > 0), key=lambda point: point.weight)
     at = np.searchsorted(share, [point.weight for point in found])
     return (
         np.insert(share, at, [point.weight for point in found]),

@@ -70,8 +70,18 @@ class Checkpoint:
                 except OSError as error:
                     text = f"{self.path!r}: another run is using it. Wait for that to end, or choose another output."
                     raise InputError(text) from error
+                if not _is_at(file.fileno(), lock):  # the run before this one has just ended, and taken its lock away
+                    raise InputError(f"{self.path!r}: another run has just used it. Start this one again.")
             try:
                 yield self
             finally:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(lock)
+
+
+def _is_at(file: int, path: str) -> bool:
+    """Whether the open file is the one that has this name."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(path))
+    except FileNotFoundError:
+        return False

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from trueness._again import Again, Places, PlaceSums
+from trueness._again import Again, Places, PlaceSums, ScoreSums
 from trueness.engines.grid import collapse, rows_in_slots
 from trueness.inputs import Arrays
 from trueness.ruler import Ints, Ruler, places
-from trueness.summary import Summary
+from trueness.summary import Groups, Summary
 
 _AT_ONCE = 1 << 20  # rows summed at a time
 _OF_NONE = PlaceSums(*np.zeros((2, 0), dtype=np.int64), *np.zeros((5, 0)))
@@ -22,6 +22,15 @@ def taken(rows: Arrays, on: Ruler, among: Places) -> Arrays:
     if among.parts > 1:
         at = at[np.isin(places(rows.f[at], among.parts), among.number)]
     return replace(rows, f=rows.f[at], y=rows.y[at], w=None if rows.w is None else rows.w[at], kept=None)
+
+
+def score_sums(rows: Arrays, on: Ruler, among: Places) -> ScoreSums:
+    """Sums over equal scores in these places."""
+    rows = taken(rows, on, among)
+    if not len(rows.f):
+        return ScoreSums(*np.zeros((3, 0)))
+    runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
+    return ScoreSums(runs.f, runs.weight, runs.e)
 
 
 def place_sums(rows: Arrays, on: Ruler, among: Places, parts: int) -> PlaceSums:
@@ -71,15 +80,20 @@ class InPieces:
             whole = added([whole, place_sums(rows, self.on, among, parts)])
         return whole
 
-    def rows(self, among: Places) -> Iterator[Arrays]:
-        """The rows of these places."""
+    def scores(self, among: Places) -> Iterator[ScoreSums]:
+        """Every score of these places."""
         for rows in self.read(np.unique(among.slots)):
-            yield taken(rows, self.on, among)
+            yield score_sums(rows, self.on, among)
 
 
-def with_rows_again(found: Mapping[Any, Summary], of_group: Callable[[Any], Again | None]) -> dict[Any, Summary]:
+def with_rows_again(
+    found: Mapping[Any, Summary], of_group: Callable[[Any], Again | None], of_all: Again | None = None
+) -> Groups:
     """The summaries, each with how its rows are read again; not where weights were scaled, since the rows are not."""
-    return {
-        group: summary if summary.exponent or not summary.n else replace(summary, again=of_group(group))
-        for group, summary in found.items()
-    }
+    return Groups(
+        {
+            group: summary if summary.exponent or not summary.n else replace(summary, again=of_group(group))
+            for group, summary in found.items()
+        },
+        of_all,
+    )

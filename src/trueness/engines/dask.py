@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trueness._again import Places, PlaceSums
-from trueness.engines.again import added, place_sums, taken, with_rows_again
+from trueness._again import Places, PlaceSums, ScoreSums
+from trueness.engines.again import added, place_sums, score_sums, with_rows_again
 from trueness.errors import InputError
 from trueness.inputs import Arrays, missing_column
 from trueness.ruler import Ruler
@@ -33,8 +33,11 @@ def reduce_partitions(
     while len(found) > 1:
         found = [merge(found[k : k + _BRANCHES]) for k in range(0, len(found), _BRANCHES)]
     whole = found[0].compute() if found else {}
-    kept = (parts, dict(names), tuple(groups))
-    return with_rows_again(whole, lambda group: PartitionRows(*kept, group, on, dict(settings)))
+
+    def again(groups: Sequence[str], group: Any) -> PartitionRows:
+        return PartitionRows(parts, dict(names), tuple(groups), group, on, dict(settings))
+
+    return with_rows_again(whole, lambda group: again(groups, group), again((), None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +59,11 @@ class PartitionRows:
         found = [dask.delayed(_sums_in, pure=True)(*task, self.on, among, parts) for task in self._tasks()]
         return added(dask.compute(*found))
 
-    def rows(self, among: Places) -> list[Arrays]:
-        """The rows of these places."""
+    def scores(self, among: Places) -> list[ScoreSums]:
+        """Every score of these places."""
         import dask
 
-        return list(dask.compute(*(dask.delayed(_rows_in, pure=True)(*task, self.on, among) for task in self._tasks())))
+        return list(dask.compute(*(dask.delayed(_scores_in, pure=True)(*task, self.on, among) for task in self._tasks())))
 
     def _tasks(self) -> list[tuple[Any, ...]]:
         return [(part, self.names, self.groups, self.group, self.settings) for part in self.parts]
@@ -71,9 +74,9 @@ def _sums_in(*task: Any) -> PlaceSums:
     return place_sums(_usable(*which), on, among, parts)
 
 
-def _rows_in(*task: Any) -> Arrays:
+def _scores_in(*task: Any) -> ScoreSums:
     *which, on, among = task
-    return taken(_usable(*which), on, among)
+    return score_sums(_usable(*which), on, among)
 
 
 def _usable(part: Any, names: dict[str, str | None], groups: tuple[str, ...], group: Any, settings: dict[str, Any]) -> Arrays:

@@ -149,6 +149,7 @@ class FileTable:
         self._duckdb.execute("SET enable_progress_bar = false")  # stdout is for results
         if memory_limit is not None:
             self._limit_memory(memory_limit)
+        self._folder = os.getcwd()  # in which the names are meant
         self._stamps = {path: stamp_of(path) for path in paths}
         self.tables = [self._described(path, kind, delimiter) for path in paths]
         for name in roles.wanted:
@@ -227,7 +228,8 @@ class FileTable:
 
     def _read_again(self, on: Ruler, codes: Sequence[int] | None, slots: Ints) -> Iterator[Arrays]:
         """The rows of these slots, and some beside them, a piece at a time, if the files are what they were."""
-        if not all(map(os.path.exists, self._stamps)):
+        moved = os.getcwd() != self._folder and not all(map(os.path.isabs, self._stamps))
+        if moved or not all(map(os.path.exists, self._stamps)):
             raise RowsGoneError
         self._require_unchanged()
         among = _around(on, slots)
@@ -255,7 +257,7 @@ class FileTable:
         codes: dict[Any, list[int]] = {}
         for code, group in self._group_names.items():
             codes.setdefault(group, []).append(code)
-        return with_rows_again(found, lambda group: self._again(on, codes[group]))
+        return with_rows_again(found, lambda group: self._again(on, codes[group]), self._again(on))
 
     def _together(self, on: Ruler, progress: Progress | None, *, floats: bool) -> dict[Any, Summary]:
         sums, numbers = GroupedSums(on, floats=floats), dict[int, int]()
@@ -419,8 +421,9 @@ class FileTable:
             yield from (batch for batch in self._streamed(table, f" WHERE {' AND '.join(wanted)}") if len(batch[0]))
 
     def _code(self, table: Table) -> str:
-        """The number by which a row's group is known."""
-        return f"hash({', '.join(map(table.group, self.roles.by))})"
+        """The number by which a row's group is known; equal values of other types, in other files, have another."""
+        groups = [*map(table.group, self.roles.by)]
+        return f"hash({', '.join([*groups, *(f'typeof({group})' for group in groups)])})"
 
     def _streamed(self, table: Table, where: str = "") -> Iterator[list[Array]]:
         wanted, values = [self.outcomes.number(table, self._numbers)], self.outcomes.values

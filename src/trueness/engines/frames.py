@@ -9,7 +9,7 @@ import numpy as np
 from trueness._again import RowsGoneError
 from trueness.engines.again import InPieces, with_rows_again
 from trueness.engines.arrays import reduce_some
-from trueness.engines.groups import GroupedSums
+from trueness.engines.groups import ExtremeWeightsMet, GroupedSums
 from trueness.errors import InputError
 from trueness.inputs import (
     Arrays,
@@ -91,7 +91,8 @@ def summarize_frame(
         require_event(found, names, pos_label)
     else:
         found = reduce_columns(frame, names, groups, on, settings)
-        found = with_rows_again(found, _again(frame, names, groups, on, settings))
+        again = _again(frame, names, groups, on, settings)
+        found = with_rows_again(found, again, _again(frame, names, (), on, settings)(None))
     if not any(summary.n for summary in found.values()):
         rejected = dict(sum(found.values(), start=empty_summary(on)).rejected)
         why = rejected or "none given"
@@ -199,13 +200,14 @@ def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[An
     codes = np.fromiter((code.setdefault(key, len(code)) for key in keys), dtype=np.int64, count=len(keys))
     if len(code) == 1:
         return {next(iter(code)): whole}
-    if not whole.exponent:
-        sums = GroupedSums(on, floats=not whole.exact)
+    sums = GroupedSums(on, floats=not whole.exact)
+    try:
         sums.add(rows, codes)
-        return sums.summaries({number: group for group, number in code.items()})
-    order = np.argsort(codes, kind="stable")
-    stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
-    return {group: reduce_some(rows.taken(stretches[number]), on) for group, number in code.items()}
+    except ExtremeWeightsMet:
+        order = np.argsort(codes, kind="stable")
+        stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
+        return {group: reduce_some(rows.taken(stretches[number]), on) for group, number in code.items()}
+    return sums.summaries({number: group for group, number in code.items()})
 
 
 def column_of(frame: Any, name: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._again import ScoreSums
 from trueness.engines.arrays import accelerator, in_threads
 from trueness.ruler import SLOTS, Floats, Ints, Ruler
 
@@ -130,12 +131,14 @@ def collapse(f: Floats, y: NDArray[Any], w: Floats | None, *, soft: bool) -> Run
     return Runs(f[starts], weight, np.add.reduceat(e, starts), np.add.reduceat(np.maximum(e, 0.0), starts))
 
 
-def joined(parts: Sequence[Runs]) -> Runs:
-    """Runs of pieces of the rows as those of all."""
-    f, *sums = (np.concatenate([np.zeros(0), *columns]) for columns in zip(*parts, strict=True)) if parts else np.zeros((4, 0))
+def joined(parts: Sequence[ScoreSums]) -> ScoreSums:
+    """Sums over equal scores in pieces of the rows as those of all."""
+    f, weight, e = (np.concatenate([np.zeros(0), *(part[k] for part in parts)]) for k in range(3))
+    if not len(f):
+        return ScoreSums(f, weight, e)
     order = np.argsort(f, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(f[order]) > 0)[: len(f)])
-    return Runs(f[order][starts], *(np.add.reduceat(column[order], starts) for column in sums)) if len(f) else Runs(f, *sums)
+    starts = np.flatnonzero(np.append(True, np.diff(f[order]) > 0))
+    return ScoreSums(f[order][starts], *(np.add.reduceat(column[order], starts) for column in (weight, e)))
 
 
 def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, numbers: Ints, parts: int, *, soft: bool) -> Floats:

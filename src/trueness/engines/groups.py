@@ -8,7 +8,16 @@ from numpy.typing import NDArray
 
 from trueness._moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
 from trueness.engines._plain import SoftLabelMet, float_terms, powers
-from trueness.inputs import DROPPABLE, REASONS, ZERO_WEIGHT, Rows, classify, raise_bad_rows, weight_exponent
+from trueness.inputs import (
+    DROPPABLE,
+    LARGEST_WEIGHT,
+    REASONS,
+    SMALLEST_WEIGHT,
+    ZERO_WEIGHT,
+    Rows,
+    classify,
+    raise_bad_rows,
+)
 from trueness.ruler import Floats, Ints, Ruler
 from trueness.summary import Summary
 
@@ -35,8 +44,6 @@ class GroupedSums:
 
     def add(self, rows: Rows, groups: Ints) -> None:
         """Add rows, each with the number of its group; raises for rows that are not allowed."""
-        if weight_exponent(rows):
-            raise ExtremeWeightsMet
         self._notes |= set(rows.notes)
         for start in range(0, len(rows), _CHUNK):
             stop = min(start + _CHUNK, len(rows))
@@ -44,15 +51,18 @@ class GroupedSums:
             weights = None if rows.w is None else rows.w.chunk(start, stop)
             codes, f, y, w, clipped = classify(rows, *given, weights)
             group = groups[start:stop]
-            for x in given if clipped else ():
-                moved = (codes == 0) & ((x < 0) | (x > 1))
-                self._count(group[moved], np.full(int(moved.sum()), _CLIPPED))
             if codes.any():
                 met = np.unique(codes[codes < 0])
                 if any(rows.nan == "raise" or int(code) not in DROPPABLE for code in met):
                     raise_bad_rows(rows)
             if w is not None:
                 codes = np.where((codes == 0) & (w == 0), _ZERO, codes)
+                scaled = w[codes == 0]
+                if len(scaled) and not SMALLEST_WEIGHT <= scaled.min() <= scaled.max() <= LARGEST_WEIGHT:
+                    raise ExtremeWeightsMet
+            for x in given if clipped else ():
+                moved = (codes == 0) & ((x < 0) | (x > 1))
+                self._count(group[moved], np.full(int(moved.sum()), _CLIPPED))
             if codes.any():
                 used = codes == 0
                 self._count(group[~used], codes[~used])

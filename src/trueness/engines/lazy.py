@@ -1,18 +1,21 @@
 """Frames that are only a plan → Summary: a group-by that runs where they are, through narwhals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
 
-from trueness._again import Places, PlaceSums
+from trueness._again import Places, PlaceSums, RowsGoneError, ScoreSums
 from trueness.engines.again import with_rows_again
 from trueness.engines.reduction import Plan, SoftLabelsMet, summaries
 from trueness.errors import InputError
-from trueness.inputs import Arrays, missing_column, roots
+from trueness.inputs import missing_column, roots
 from trueness.ruler import Ruler
 from trueness.summary import Summary
+
+_LISTED = 4096  # places that a query lists one by one
 
 Names = Mapping[str, str | None]
 Settings = Mapping[str, Any]
@@ -93,7 +96,8 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
     except SoftLabelsMet:
         plan = plan.soft()
         found = summaries(_grouped(selected, plan), plan, **facts)
-    return with_rows_again(found, lambda group: _again(selected, plan, group))
+    every = LazyRows(selected, plan, (), lasting=True)
+    return with_rows_again(found, lambda group: _again(selected, plan, group), every)
 
 
 def _require_column(name: str, known: list[str]) -> None:
@@ -116,45 +120,82 @@ def _require_plain(name: str, known: list[str], *, polars: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LazyRows:
-    """Rows of a plan, read again by running it again."""
+    """Rows of a group of a plan, or of all, read again by running it again."""
 
     lazy: Any
     plan: Plan
-    lasting: bool = True
+    group: tuple[Any, ...]
+    lasting: bool
 
     def sums(self, among: Places, parts: int) -> PlaceSums:
         """Sums over the finer places within these."""
         import narwhals as nw
 
-        e = nw.col("m") * (nw.col("z") - nw.col("g"))
-        lazy = self._among(among).with_columns(place=_place(parts), e=e)
-        lazy = lazy.with_columns(positive=nw.when(nw.col("e") > 0.0).then(nw.col("e")).otherwise(nw.lit(0.0)))
-        sums = [nw.col("n").sum(), nw.col("m").sum(), nw.col("e").sum(), nw.col("positive").sum()]
-        ends = [nw.col("g").min().alias("least"), nw.col("g").max().alias("most")]
-        held = lazy.group_by("place").agg(*sums, *ends).collect()
-        order = np.argsort(held["place"].to_numpy())
-        columns = (held[name].to_numpy()[order] for name in ("place", "n", "m", "e", "positive", "least", "most"))
-        number, rows, *rest = columns
-        return PlaceSums(number.astype(np.int64), rows.astype(np.int64), *rest)
+        def query() -> Any:
+            e = nw.col("m") * (nw.col("z") - nw.col("g"))
+            lazy = self._among(among).with_columns(place=_place(parts), e=e)
+            lazy = lazy.with_columns(positive=nw.when(nw.col("e") > 0.0).then(nw.col("e")).otherwise(nw.lit(0.0)))
+            ends = [nw.col("g").min().alias("least"), nw.col("g").max().alias("most")]
+            return lazy.group_by("place").agg(*(nw.col(name).sum() for name in ("n", "m", "e", "positive")), *ends)
 
-    def rows(self, among: Places) -> list[Arrays]:
-        """The rows of these places; those with the same score and outcome as one, with their weight."""
+        number, rows, *rest = self._collected(query, ["place", "n", "m", "e", "positive", "least", "most"])
+        held = np.isin(number.astype(np.int64) // (parts // among.parts), among.number)
+        return PlaceSums(number[held].astype(np.int64), rows[held].astype(np.int64), *(column[held] for column in rest))
+
+    def scores(self, among: Places) -> list[ScoreSums]:
+        """Every score of these places."""
         import narwhals as nw
 
-        held = self._among(among).group_by("g", "z").agg(nw.col("m").sum()).collect()
-        f, y, w = (held[name].to_numpy().astype(np.float64) for name in ("g", "z", "m"))
-        return [Arrays(f=f, y=y, w=w, soft=self.plan.floats, clipped=0, rejected={})]
+        def query() -> Any:
+            lazy = self._among(among, exactly=True).with_columns(mz=nw.col("m") * nw.col("z"))
+            return lazy.group_by("g").agg(nw.col("m").sum(), nw.col("mz").sum())
 
-    def _among(self, among: Places) -> Any:
-        """Usable rows of these places: score g, outcome z, weight m, position r in the slot."""
+        f, weight, wy = self._collected(query, ["g", "m", "mz"])
+        return [ScoreSums(f, weight, wy - weight * f)]
+
+    def _among(self, among: Places, *, exactly: bool = False) -> Any:
+        """Usable rows of these places: score g, outcome z, weight m, position r in the slot. Of many places, some between."""
         import narwhals as nw
 
         lazy = self.lazy
+        for k, value in enumerate(self.group):
+            column = nw.col(f"by_{k}")
+            if value is None:
+                number = self.lazy.collect_schema()[f"by_{k}"] in (nw.Float32, nw.Float64)
+                lazy = lazy.filter(column.is_null() | column.is_nan() if number else column.is_null())
+            else:
+                lazy = lazy.filter(column == value)
         for layer in self.plan.layers(NarwhalsAlgebra())[:3]:  # codes, usable values, slots
             lazy = lazy.with_columns(**layer)
-        lazy = lazy.filter((nw.col("code") == 0.0) & _place(among.parts).cast(nw.Int64).is_in(among.number.tolist()))
+        place = _place(among.parts)
+        if exactly or len(among.number) <= _LISTED:
+            wanted = place.cast(nw.Int64).is_in(among.number.tolist())
+        else:
+            wanted = (place >= float(among.number[0])) & (place <= float(among.number[-1]))
+        lazy = lazy.filter((nw.col("code") == 0.0) & wanted)
         weight = nw.col("v") if self.plan.weighted else nw.col("n")
         return lazy.select("g", "z", "n", "slot", "r", weight.alias("m"))
+
+    def _collected(self, query: Callable[[], Any], names: list[str]) -> list[Any]:
+        """The columns, ordered by the first."""
+        try:
+            held = query().collect()
+        except MemoryError:
+            raise
+        except Exception as error:
+            if not self.lasting or self._is_gone():
+                raise RowsGoneError from error
+            raise
+        order = np.argsort(held[names[0]].to_numpy())
+        return [held[name].to_numpy().astype(np.float64)[order] for name in names]
+
+    def _is_gone(self) -> bool:
+        """Whether not even a row can be had: a connection closed, a session stopped, a table dropped."""
+        try:
+            self.lazy.head(1).collect()
+        except Exception:  # engines have errors of their own
+            return True
+        return False
 
 
 def _place(parts: int) -> Any:
@@ -168,18 +209,14 @@ def _place(parts: int) -> Any:
 
 def _again(lazy: Any, plan: Plan, group: Any) -> LazyRows | None:
     """The rows of a group read again; None where the engine may not find its value as we have it."""
-    import narwhals as nw
+    values = tuple(group) if plan.by > 1 else (group,) * plan.by
+    known = all(value is None or isinstance(value, str | float) or _is_int64(value) for value in values)
+    dates = all(value is None or isinstance(value, str | float | date) or _is_int64(value) for value in values)
+    return LazyRows(lazy, plan, values, lasting=known) if dates else None
 
-    for k, value in enumerate(group if plan.by > 1 else [group] * plan.by):
-        column = nw.col(f"by_{k}")
-        if value is None:
-            number = lazy.collect_schema()[f"by_{k}"] in (nw.Float32, nw.Float64)
-            lazy = lazy.filter(column.is_null() | column.is_nan() if number else column.is_null())
-        elif isinstance(value, str | int | float):
-            lazy = lazy.filter(column == value)
-        else:
-            return None
-    return LazyRows(lazy, plan)
+
+def _is_int64(value: Any) -> bool:
+    return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
 def _grouped(lazy: Any, plan: Plan) -> Mapping[str, Sequence[Any]]:

@@ -6,6 +6,8 @@ from trueness.inputs.containers import group_values
 from trueness.inputs.frames import unwrapped
 from trueness.inputs.labels import Observed, is_number_text, text_problem
 from trueness.inputs.rows import (
+    LARGEST_WEIGHT,
+    SMALLEST_WEIGHT,
     ZERO_WEIGHT,
     Arrays,
     Rows,
@@ -21,7 +23,9 @@ from trueness.inputs.rows import (
 __all__ = [
     "CHUNK",
     "DROPPABLE",
+    "LARGEST_WEIGHT",
     "REASONS",
+    "SMALLEST_WEIGHT",
     "ZERO_WEIGHT",
     "Arrays",
     "Column",

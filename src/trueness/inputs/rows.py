@@ -19,7 +19,8 @@ from trueness.inputs.labels import Observed, mapped, not_numbers, occurs, requir
 from trueness.inputs.values import is_chunk, is_missing, show, stem
 
 ZERO_WEIGHT = "zero weight"
-_SAFE_EXPONENT = 300  # weights up to 2**300 have squares whose sums over any number of rows stay finite
+# Squares of weights between these have sums that neither overflow nor vanish, over any number of rows.
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 2.0**-300, 2.0**300
 
 _Names = tuple[str, str, str]
 _NAMES: _Names = ("y_true", "y_prob", "sample_weight")
@@ -212,7 +213,7 @@ def weight_exponent(rows: Rows) -> int:
             part = rows.w.chunk(start, start + CHUNK).astype(np.float64, copy=False)
         peak = float(part.max())
         largest = max(largest, peak if math.isfinite(peak) else float(part[np.isfinite(part)].max(initial=0.0)))
-    if largest == 0.0 or 2.0**-_SAFE_EXPONENT <= largest <= 2.0**_SAFE_EXPONENT:
+    if largest == 0.0 or SMALLEST_WEIGHT <= largest <= LARGEST_WEIGHT:
         return 0
     return _exponent_of_usable(rows)
 
@@ -225,7 +226,7 @@ def _exponent_of_usable(rows: Rows) -> int:
         if float(w.max()) > largest:
             largest, where = float(w.max()), start + int(w.argmax())
         sums.append(float(np.ldexp(w, -64).sum()))
-    if largest == 0.0 or 2.0**-_SAFE_EXPONENT <= largest <= 2.0**_SAFE_EXPONENT:
+    if largest == 0.0 or SMALLEST_WEIGHT <= largest <= LARGEST_WEIGHT:
         return 0
     total = math.fsum(sums)
     if total >= 2.0 ** (1024 - 64):

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._again import Again, Places, RowsChangedError
+from trueness._again import Again, Places, RowsChangedError, ScoreSums
 from trueness.metrics._data import RowData, Runs, collapse, joined, lone_scores, refine_cells, rows_in_slots
 from trueness.ruler import Floats, Ints, Ruler
 from trueness.ruler import places as places_of
 from trueness.summary import Summary
 
 SLACK = 1e-13  # rounding of the cells' sums
+_NOTHING = 1e-18  # a share of the total that cannot matter
 TIE = 1e-15  # values of C closer than this are the same but for rounding
 _CROWDED = 1 << 18  # candidate rows that are always few enough to sort
 _PARTS = 64  # parts of a cell that is cut
@@ -53,21 +54,21 @@ class Extremes(NamedTuple):
         """max C − min C."""
         return self.highest.value - self.lowest.value
 
-    def over(self, c: Floats, score: Floats, weight: Floats) -> "Extremes":
+    def over(self, c: Floats, score: Floats, weight: Floats, tie: float = TIE) -> "Extremes":
         """Extremes of these and of further points, given in score order."""
         if len(c) == 0:
             return self
-        i = int(np.argmax(c >= c.max() - TIE))
-        j = int(np.argmax(c <= c.min() + TIE))
+        i = int(np.argmax(c >= c.max() - tie))
+        j = int(np.argmax(c <= c.min() + tie))
         return Extremes(
-            highest=_better(self.highest, Point(float(c[i]), float(score[i]), float(weight[i])), 1.0),
-            lowest=_better(self.lowest, Point(float(c[j]), float(score[j]), float(weight[j])), -1.0),
+            highest=_better(self.highest, Point(float(c[i]), float(score[i]), float(weight[i])), 1.0, tie),
+            lowest=_better(self.lowest, Point(float(c[j]), float(score[j]), float(weight[j])), -1.0, tie),
         )
 
 
-def _better(old: Point, new: Point, sign: float) -> Point:
+def _better(old: Point, new: Point, sign: float, tie: float) -> Point:
     gain = sign * (new.value - old.value)
-    if abs(gain) > TIE:
+    if abs(gain) > tie:
         return new if gain > 0 else old
     return new if new.weight < old.weight else old
 
@@ -175,18 +176,18 @@ def from_rows_again(summary: Summary, again: Again) -> Extremes:
         outer = _inside(places, sums.number // (parts // places.parts))
         _require_same(spans, outer, sums.weight / total, sums.e / total)
         inside = _within(spans, outer, sums.weight, sums.e, sums.positive, total)
-        found = found.over(inside.end, sums.most, inside.before + inside.weight)
+        found = found.over(inside.end, sums.most, inside.before + inside.weight, SLACK)
         # An extreme inside, not at an end, needs C to rise and to fall there; no row makes it fall by more than its score.
         falls = np.minimum(inside.positive - inside.e, inside.weight * sums.most)
         wanted = inside.may_hold(found) & (sums.least < sums.most) & (inside.positive > TIE) & (falls > TIE)
         places, spans, count = Places(sums.number[wanted], parts), inside.pick(wanted), int(sums.rows[wanted].sum())
     if not len(places.number):
         return found
-    runs = joined([collapse(x.f, x.y, x.w, soft=summary.soft) for x in again.rows(places) if len(x.f)])
+    runs = joined(list(again.scores(places)))
     at = _inside(places, places_of(runs.f, places.parts))
     _require_same(spans, at, runs.weight / total, runs.e / total)
     start, stop = (np.searchsorted(at, np.arange(len(places.number)) + after) for after in (0, 1))
-    return _over_runs(found, runs, total, start, stop, spans)
+    return _over_runs(found, runs, total, start, stop, spans, SLACK)
 
 
 def _slots(summary: Summary) -> tuple[Ints, _Spans, Ints]:
@@ -208,7 +209,9 @@ def _inside(places: Places, number: Ints) -> Ints:
 def _require_same(spans: _Spans, at: Ints, weight: Floats, e: Floats) -> None:
     """What is read again in every span must be what was summed there."""
     held, moved = (np.bincount(at, column, minlength=len(spans.e)) for column in (weight, e))
-    if not np.allclose(held, spans.weight, rtol=1e-9, atol=0) or np.any(abs(moved - spans.e) > 1e-9 * spans.weight):
+    if not np.allclose(held, spans.weight, rtol=1e-9, atol=_NOTHING) or np.any(
+        abs(moved - spans.e) > 1e-9 * spans.weight + _NOTHING
+    ):
         raise RowsChangedError(_CHANGED)
 
 
@@ -262,7 +265,9 @@ def _sorted(found: Extremes, data: RowData, taken: Ints | slice, low: Floats, hi
     return _over_runs(found, runs, data.total_weight, start, stop, spans)
 
 
-def _over_runs(found: Extremes, runs: Runs, total: float, start: Ints, stop: Ints, spans: _Spans) -> Extremes:
+def _over_runs(
+    found: Extremes, runs: Runs | ScoreSums, total: float, start: Ints, stop: Ints, spans: _Spans, tie: float = TIE
+) -> Extremes:
     """Extremes of those found and of C at the runs start … stop of each span."""
     count = stop - start
     at = np.repeat(np.arange(len(count)), count)  # the span of each run, span after span
@@ -270,4 +275,4 @@ def _over_runs(found: Extremes, runs: Runs, total: float, start: Ints, stop: Int
     e, weight = np.cumsum(runs.e) / total, np.cumsum(runs.weight) / total
     c = (spans.start - np.append(e, 0.0)[start - 1])[at] + e[run]
     share = (spans.before - np.append(weight, 0.0)[start - 1])[at] + weight[run]
-    return found.over(c, runs.f[run], share)
+    return found.over(c, runs.f[run], share, tie)

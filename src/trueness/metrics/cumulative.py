@@ -120,7 +120,8 @@ def ecce_mad(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> f
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays (C read at its cells' edges).
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where its rows can be read
+        again, else C is read at its cells' edges.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
@@ -154,7 +155,8 @@ def ecce_r(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> flo
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays (C read at its cells' edges).
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where its rows can be read
+        again, else C is read at its cells' edges.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
@@ -181,6 +183,11 @@ def _extremes(data: RowData | Summary) -> Extremes:
     if isinstance(data, RowData):
         return from_rows(data)
     return _of_rows(data) or from_cells(data)[0]
+
+
+def exact_extremes(data: RowData | Summary) -> Extremes | None:
+    """Those of the rows; None where only their summary is there."""
+    return from_rows(data) if isinstance(data, RowData) else _of_rows(data)
 
 
 def _of_rows(summary: Summary) -> Extremes | None:
