@@ -7,40 +7,35 @@ from typing import Any
 import numpy as np
 
 from trueness._again import Again, Places, PlaceSums, ScoreSums
-from trueness.engines.grid import collapse, rows_in_slots
+from trueness.engines.grid import collapse, joined, rows_in_slots
 from trueness.inputs import Arrays
 from trueness.ruler import Ints, Ruler, places
 from trueness.summary import Groups, Summary
 
-_AT_ONCE = 1 << 20  # rows summed at a time
+_AT_ONCE = 1 << 20  # rows looked at
 _OF_NONE = PlaceSums(*np.zeros((2, 0), dtype=np.int64), *np.zeros((5, 0)))
 
 
-def taken(rows: Arrays, on: Ruler, among: Places) -> Arrays:
-    """The rows of these places."""
-    at = rows_in_slots(rows.f, on, np.unique(among.slots))
-    if among.parts > 1:
-        at = at[np.isin(places(rows.f[at], among.parts), among.number)]
-    return replace(rows, f=rows.f[at], y=rows.y[at], w=None if rows.w is None else rows.w[at], kept=None)
+def _taken(rows: Arrays, on: Ruler, among: Places) -> Iterator[Arrays]:
+    """The rows of these places, a million or fewer at a time."""
+    slots = np.unique(among.slots)
+    for start in range(0, len(rows.f), _AT_ONCE):
+        at = start + rows_in_slots(rows.f[start : start + _AT_ONCE], on, slots)
+        if among.parts > 1:
+            at = at[np.isin(places(rows.f[at], among.parts), among.number)]
+        if len(at):
+            yield replace(rows, f=rows.f[at], y=rows.y[at], w=None if rows.w is None else rows.w[at], kept=None)
 
 
 def score_sums(rows: Arrays, on: Ruler, among: Places) -> ScoreSums:
     """Sums over equal scores in these places."""
-    rows = taken(rows, on, among)
-    if not len(rows.f):
-        return ScoreSums(*np.zeros((3, 0)))
-    runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
-    return ScoreSums(runs.f, runs.weight, runs.e)
+    runs = [collapse(part.f, part.y, part.w, soft=part.soft) for part in _taken(rows, on, among)]
+    return joined([ScoreSums(each.f, each.weight, each.e) for each in runs])
 
 
 def place_sums(rows: Arrays, on: Ruler, among: Places, parts: int) -> PlaceSums:
     """Sums over the finer places within these."""
-    whole = _OF_NONE
-    for start in range(0, len(rows.f), _AT_ONCE):
-        at = slice(start, start + _AT_ONCE)
-        part = taken(replace(rows, f=rows.f[at], y=rows.y[at], w=None if rows.w is None else rows.w[at], kept=None), on, among)
-        whole = added([whole, _summed(part, parts)]) if len(part.f) else whole
-    return whole
+    return added([_summed(part, parts) for part in _taken(rows, on, among)])
 
 
 def _summed(rows: Arrays, parts: int) -> PlaceSums:

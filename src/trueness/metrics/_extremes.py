@@ -22,7 +22,7 @@ TIE = 1e-15  # values of C closer than this are the same but for rounding
 _CROWDED = 1 << 18  # candidate rows that are always few enough to sort
 _PARTS = 64  # parts of a cell that is cut
 _TABLE = 1 << 20  # parts in all
-_IN_MEMORY = 1 << 22  # candidate rows that are held at once where the rest does not fit
+_IN_MEMORY = 1 << 20  # candidate rows that are held at once where the rest does not fit
 _CHANGED = "other rows came when they were read again: the input changed. Summarize it again."
 _FINEST = 1 << 36  # parts of a slot: few scores, or next to nothing, lie within one
 
