@@ -1,6 +1,8 @@
 """Many groups at once: each group's summary is that of its rows alone."""
 
 import decimal
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -133,3 +135,28 @@ def test_very_many_rows_of_one_score_add_without_drift():
     part = summarize_frame(frame, **NAMES)[0]
     total = float(part.columns.w.sum()), float(part.columns.we.sum())
     assert total == (n / 2, pytest.approx((n // 2) * (0.1 - 0.3), rel=1e-13))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_a_million_groups_take_bounded_memory(tmp_path, weight):
+    """What is held is the result, not the rows: the same groups of three times the rows take little more."""
+    program = (
+        "import resource, sys\n"
+        "from trueness import summarize_files\n"
+        f"found = summarize_files(sys.argv[1], outcome='y', prediction='p', by='g', weight={weight!r})\n"
+        "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024\n"
+        "print(len(found), sum(part.n for part in found.values()), peak)\n"
+    )
+    peaks = []
+    for times in (1, 3):
+        path = tmp_path / f"{times}.parquet"
+        row = np.arange(2_000_000 * times)
+        columns = {"g": row % 1_000_000, "p": (row % 2_000_000 % 997) / 997, "y": row % 3 == 0, "w": np.full(len(row), 1.5)}
+        pq.write_table(pa.table(columns), path)
+        done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, check=True)
+        groups, rows, peak = map(int, done.stdout.split())
+        assert (groups, rows) == (1_000_000, 2_000_000 * times)
+        peaks.append(peak)
+    assert peaks[1] < 1.5 * peaks[0]
+    assert peaks[1] < 6 * 1024

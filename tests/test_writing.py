@@ -93,7 +93,7 @@ def kill_at_random_moments(command, number, times):
 def test_sigterm_at_random_moments(command):
     codes = kill_at_random_moments(command, signal.SIGTERM, 20)
     assert set(codes) <= {0, 143, -signal.SIGTERM}  # the last where the handler is not set yet
-    assert len(set(codes)) > 1
+    assert set(codes) != {0}  # how many end before they are reached is a matter of load
 
 
 @pytest.mark.slow
