@@ -9,6 +9,7 @@ import numpy as np
 
 from trueness._again import Places, PlaceSums, RowsGoneError, ScoreSums
 from trueness.engines.again import with_rows_again
+from trueness.engines.frames import Names, Settings
 from trueness.engines.reduction import Plan, SoftLabelsMet, summaries
 from trueness.errors import InputError
 from trueness.inputs import missing_column, roots
@@ -16,9 +17,6 @@ from trueness.ruler import Ruler
 from trueness.summary import Summary
 
 _LISTED = 4096  # places that a query lists one by one
-
-Names = Mapping[str, str | None]
-Settings = Mapping[str, Any]
 
 
 class NarwhalsAlgebra:
@@ -58,13 +56,13 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
     """Groups and their summaries, from a group-by that runs where the frame is."""
     import narwhals as nw
 
-    lazy = nw.from_native(frame)
-    lazy = lazy.lazy() if isinstance(lazy, nw.DataFrame) else lazy
     wanted = [*(name for name in names.values() if name is not None), *groups]
     if "pyspark" in roots(frame):  # to Spark a dot in a name means a field and a backtick a quote: names of our own instead
         known = list(frame.columns)
         lazy = nw.from_native(frame.toDF(*(f"c{k}" for k in range(len(known)))))
     else:
+        lazy = nw.from_native(frame)
+        lazy = lazy.lazy() if isinstance(lazy, nw.DataFrame) else lazy
         known = list(lazy.collect_schema())
         for name in wanted:
             _require_plain(name, known, polars="polars" in roots(frame))
@@ -210,13 +208,10 @@ def _place(parts: int) -> Any:
 def _again(lazy: Any, plan: Plan, group: Any) -> LazyRows | None:
     """The rows of a group read again; None where the engine may not find its value as we have it."""
     values = tuple(group) if plan.by > 1 else (group,) * plan.by
-    known = all(value is None or isinstance(value, str | float) or _is_int64(value) for value in values)
-    dates = all(value is None or isinstance(value, str | float | date) or _is_int64(value) for value in values)
-    return LazyRows(lazy, plan, values, lasting=known) if dates else None
-
-
-def _is_int64(value: Any) -> bool:
-    return isinstance(value, int) and -(2**63) <= value < 2**63
+    for value in values:
+        if not isinstance(value, str | float | int | date | None) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
+            return None
+    return LazyRows(lazy, plan, values, lasting=not any(isinstance(value, date) for value in values))
 
 
 def _grouped(lazy: Any, plan: Plan) -> Mapping[str, Sequence[Any]]:
