@@ -20,7 +20,7 @@ from benchmarks.item import INSTALL, Item
 from benchmarks.table import HEAD, RIGHT, Row, best_times, duration, render, render_targets, rows_of
 from benchmarks.targets import RATIOS, Line, assess_lines, import_line, memory_line
 from benchmarks.timing import SLOW, Plan, clock, measure
-from trueness.engines import arrays
+from trueness.engines.arrays import summarize as arrays
 
 MEASURES = ("summarize", "binned_ece", "smooth_ece", "ecce_r", "logit_smoothed_ece", "engines")
 FAMILIES = (*MEASURES, "disk", "assess", "memory", "import", "gpu")

@@ -31,7 +31,7 @@ import time
 import numpy as np
 import trueness
 start = time.perf_counter()
-import trueness.engines._numba
+import trueness.engines.arrays.compiled
 loaded = time.perf_counter()
 f = np.random.default_rng(0).random({WARM_UP_ROWS})
 y = (np.arange(len(f)) % 2).astype(float)

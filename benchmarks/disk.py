@@ -30,7 +30,7 @@ scan = min(clock(lambda: con.sql(f"SELECT sum(p), sum(y) FROM '{path}'").fetchal
 con.close()
 import trueness
 try:
-    import trueness.engines._numba
+    import trueness.engines.arrays.compiled
 except ImportError:
     pass
 summary, once = clock(lambda: trueness.summarize_files(path, outcome="y", prediction="p"))

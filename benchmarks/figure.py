@@ -5,7 +5,7 @@ from pathlib import Path
 
 from benchmarks.item import ENGINES, NUMBA, PLAIN
 from benchmarks.table import Row
-from trueness.plots._style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
+from trueness.plots.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
 
 _OTHERS = (VERMILION, GREEN, ORANGE, PURPLE, SKY)
 _MARKERS = ("s", "^", "D", "v", "P", "X", "*", "<", ">", "h")

@@ -86,9 +86,9 @@ def measure_gpu(sizes: tuple[int, ...], tell: Callable[[str], None]) -> list[OnD
 def _measured(case: str, y: Any, f: Any) -> OnDevice:
     import torch
 
-    from trueness.engines import _triton
-    from trueness.engines.torch import TensorSums
-    from trueness.ruler import ruler
+    from trueness.engines.torch import triton
+    from trueness.engines.torch.sums import TensorSums
+    from trueness.summary.ruler import ruler
 
     def reduced() -> Any:
         sums = TensorSums(ruler(), "cuda", floats=False)
@@ -98,13 +98,13 @@ def _measured(case: str, y: Any, f: Any) -> OnDevice:
     words = y.view(torch.int64)
     read = _clock(lambda: (f.amax(), words.amax()), 9)
     sums = _clock(lambda: (f.sum(), y.sum()), 9)
-    fused = _clock(reduced, 5) if _triton.available() else None
-    before, _triton.available = _triton.available, lambda: False
+    fused = _clock(reduced, 5) if triton.available() else None
+    before, triton.available = triton.available, lambda: False
     try:
         plain = _clock(reduced, 1)
         expected = reduced().table
     finally:
-        _triton.available = before
+        triton.available = before
     same = None if fused is None else bool(torch.equal(reduced().table, expected))
     return OnDevice(rows=len(f), case=case, read=read, sums=sums, fused=fused, plain=plain, same=same)
 

@@ -8,7 +8,8 @@ from typing import Any
 import trueness
 from benchmarks.data import Data
 from benchmarks.item import NUMBA, PLAIN, Item, within
-from trueness.engines import arrays, grid
+from trueness.engines.arrays import grid
+from trueness.engines.arrays import summarize as arrays
 
 # Cells and rows are summed in another order with numba: floats may differ in their last digits, integer sums may not.
 SAME = within(relative=1e-10, absolute=1e-14)
@@ -27,7 +28,7 @@ def without_numba() -> Iterator[None]:
 
 def load_numba() -> None:
     """Load the kernels: with them in memory they are used from `arrays.PAYS_ONCE_LOADED` rows on."""
-    import_module("trueness.engines._numba")
+    import_module("trueness.engines.arrays.compiled")
 
 
 def _brier(summary: Any, data: Data) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from datasets import SHARED
 
-from trueness.inference import brownian
+from trueness import brownian
 
 LAWS = {"max_abs": brownian.max_abs, "range": brownian.range}
 SWITCH = {"max_abs": 1.15, "range": 1.5}

@@ -201,7 +201,7 @@ def test_messages_name_the_arguments_there_are():
 
 
 def test_a_summary_of_nothing_has_no_class():
-    from trueness.summary import empty_summary
+    from trueness.summary.summary import empty_summary
 
     assert empty_summary().notes == ("too few rows: 0",)
 

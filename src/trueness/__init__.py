@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Any
 from trueness.errors import TruenessError, TruenessWarning
 
 if TYPE_CHECKING:
+    from trueness import brownian
     from trueness.assessment import Assessment, assess
     from trueness.comparison import Comparison, compare
     from trueness.curves.cumulative import cumulative_curve
     from trueness.curves.reliability import reliability_curve
     from trueness.curves.sweep import bin_sweep
-    from trueness.engines.arrays import summarize
-    from trueness.engines.files import summarize_files
-    from trueness.engines.frames import summarize_frame
-    from trueness.engines.sql import sql
-    from trueness.inference import brownian
+    from trueness.engines.arrays.summarize import summarize
+    from trueness.engines.files.summarize import summarize_files
+    from trueness.engines.frames.dispatch import summarize_frame
+    from trueness.engines.sql.text import sql
     from trueness.inference.groups import GroupTests, group_tests
     from trueness.inference.intervals import Interval, confidence_interval
-    from trueness.inference.null import noise_floor
-    from trueness.inference.tests import CalibrationTest, calibration_test
+    from trueness.inference.significance import CalibrationTest, calibration_test
+    from trueness.inference.simulation import noise_floor
     from trueness.metrics.binned import binned_ece, soft_mean_ece
     from trueness.metrics.continuity import ece_continuity_gap
     from trueness.metrics.cumulative import CumulativeError, ecce, ecce_mad, ecce_r
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trueness.multiclass import one_vs_rest, top_k, top_label
     from trueness.plots import CalibrationDisplay, plot_compare, plot_pair
     from trueness.recalibrate import SmoothRecalibrator
-    from trueness.summary import Summary
+    from trueness.summary.summary import Summary
 
 __version__ = "0.1.0"
 
@@ -89,15 +89,14 @@ _HOMES = {
     "curves.cumulative": ("cumulative_curve",),
     "curves.reliability": ("reliability_curve",),
     "curves.sweep": ("bin_sweep",),
-    "engines.arrays": ("summarize",),
-    "engines.files": ("summarize_files",),
-    "engines.frames": ("summarize_frame",),
-    "engines.sql": ("sql",),
-    "inference": ("brownian",),
+    "engines.arrays.summarize": ("summarize",),
+    "engines.files.summarize": ("summarize_files",),
+    "engines.frames.dispatch": ("summarize_frame",),
+    "engines.sql.text": ("sql",),
     "inference.groups": ("GroupTests", "group_tests"),
     "inference.intervals": ("Interval", "confidence_interval"),
-    "inference.null": ("noise_floor",),
-    "inference.tests": ("CalibrationTest", "calibration_test"),
+    "inference.simulation": ("noise_floor",),
+    "inference.significance": ("CalibrationTest", "calibration_test"),
     "metrics.binned": ("binned_ece", "soft_mean_ece"),
     "metrics.continuity": ("ece_continuity_gap",),
     "metrics.cumulative": ("CumulativeError", "ecce", "ecce_mad", "ecce_r"),
@@ -108,12 +107,15 @@ _HOMES = {
     "multiclass": ("one_vs_rest", "top_k", "top_label"),
     "plots": ("CalibrationDisplay", "plot_compare", "plot_pair"),
     "recalibrate": ("SmoothRecalibrator",),
-    "summary": ("Summary",),
+    "summary.summary": ("Summary",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
+_MODULES = ("brownian",)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"trueness.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'trueness' has no attribute {name!r}")
     value = getattr(import_module(f"trueness.{_HOME[name]}"), name)

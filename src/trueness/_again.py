@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
+from trueness._types import Floats, Ints
 from trueness.errors import InputError
-from trueness.ruler import Floats, Ints
 
 
 class RowsGoneError(Exception):

@@ -7,24 +7,25 @@ from functools import cached_property
 from typing import Any, Literal
 
 from trueness._forward import forward
-from trueness._page import page
-from trueness._plain import plain
+from trueness._json import plain
+from trueness._text import page
 from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth import SmoothCurve, smooth_curve
-from trueness.engines.frames import column_of, computes_elsewhere, summarize_frame
+from trueness.data.sample import NAMES as ARGUMENTS
+from trueness.data.sample import RowData
+from trueness.engines.frames.dispatch import computes_elsewhere, summarize_frame
+from trueness.engines.frames.memory import column_of
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
 from trueness.inference.groups import GroupTests, group_tests
 from trueness.inference.intervals import Interval, check_level
-from trueness.inference.null import Progress, check_seed
-from trueness.inference.tests import CalibrationTest
-from trueness.inputs import read_rows
-from trueness.metrics._data import NAMES as ARGUMENTS
-from trueness.metrics._data import RowData
+from trueness.inference.significance import CalibrationTest
+from trueness.inference.simulation import Progress, check_seed
+from trueness.inputs.rows import read_rows
 from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
-from trueness.ruler import SLOTS
-from trueness.summary import Summary, whole_of
+from trueness.summary.ruler import SLOTS
+from trueness.summary.summary import Summary, whole_of
 
 WIDTH = 100  # columns of the printed page
 HEADLINE, STATISTIC = "smooth_ece", "ecce_r"

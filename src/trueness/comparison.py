@@ -8,18 +8,18 @@ from typing import Any, Literal
 import numpy as np
 
 from trueness._forward import forward
-from trueness._page import clean, table
-from trueness._plain import plain
+from trueness._json import plain
+from trueness._text import clean, table
 from trueness.assessment import WIDTH, number
+from trueness.data.sample import RowData
 from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
 from trueness.inference.evidence import DEFAULT
 from trueness.inference.intervals import check_level
-from trueness.inference.null import Progress, check_seed
-from trueness.inputs import read_rows
-from trueness.metrics._data import RowData
+from trueness.inference.simulation import Progress, check_seed
+from trueness.inputs.rows import read_rows
 from trueness.metrics.registry import METRICS
-from trueness.summary import Summary
+from trueness.summary.summary import Summary
 
 _PAIRS = 28  # differences that are printed
 _SENTENCES = 3  # pairs of which each has its sentence

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._classes import Floats, blocks, read_labels, read_table
 from trueness.errors import InputError
+from trueness.inputs.classes import Floats, blocks, read_labels, read_table
 
 Ties = Literal["all", "first"]
 Labels = NDArray[np.int8]

@@ -4,13 +4,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from trueness._types import Floats
 from trueness.curves.smooth import smooth_curve
+from trueness.data.sample import RowData
 from trueness.errors import InputError
-from trueness.inference.null import check_seed
-from trueness.inputs import read_rows
-from trueness.metrics._data import RowData
-from trueness.metrics.options import check_bandwidth
-from trueness.ruler import Floats
+from trueness.inference.simulation import check_seed
+from trueness.inputs.rows import read_rows
+from trueness.options import check_bandwidth
 
 _STEPS = 4096
 

@@ -2,10 +2,10 @@
 
 from typing import Any, Literal
 
-from trueness.engines.torch import TensorSums
+from trueness.engines.torch.sums import TensorSums
 from trueness.errors import InputError, MissingPackageError
-from trueness.ruler import ruler
-from trueness.summary import Summary
+from trueness.summary.ruler import ruler
+from trueness.summary.summary import Summary
 
 try:
     import torch

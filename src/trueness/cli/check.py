@@ -7,10 +7,10 @@ from typing import Any, get_type_hints
 
 import click
 
-from trueness._page import clean
-from trueness._plain import plain
+from trueness._json import plain
+from trueness._text import clean
 from trueness.assessment import Assessment
-from trueness.inference.tests import show_pvalue
+from trueness.inference.significance import show_pvalue
 from trueness.metrics.registry import METRICS, Metric
 
 

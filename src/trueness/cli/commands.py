@@ -188,7 +188,7 @@ def summarize(data: Data, bins: tuple[int, ...], memory_limit: str | None, resum
     trueness summarize 'day1/*.parquet' -y clicked -p score -o day1.tns
     """
     from trueness.cli.groups import save_groups
-    from trueness.engines.files import summarize_files
+    from trueness.engines.files.summarize import summarize_files
 
     roles = roles_of(data)
     if not data.by:

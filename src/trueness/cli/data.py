@@ -10,9 +10,9 @@ import click
 from trueness.cli.faults import Command
 
 if TYPE_CHECKING:
-    from trueness.engines.files import Columns, FileTable
-    from trueness.metrics._data import RowData
-    from trueness.summary import Summary
+    from trueness.data.sample import RowData
+    from trueness.engines.files.summarize import Columns, FileTable
+    from trueness.summary.summary import Summary
 
 IN_MEMORY = 10_000_000  # rows up to which a file is computed from its rows; above, from its summary
 
@@ -34,7 +34,7 @@ class Data:
 
     def are_summaries(self, files: list[str]) -> bool:
         """Whether the files hold summaries; then no option that reads rows may be given."""
-        from trueness.engines._sources import one_kind
+        from trueness.engines.files.sources import one_kind
 
         if one_kind(files) != "summary":
             return False
@@ -91,11 +91,11 @@ def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command],
 
 def load(data: Data, progress: Progress | None) -> dict[str, Any]:
     """Arguments for `assess`: rows where they fit in memory, else summaries; with groups where wanted."""
-    from trueness.engines._sources import opened
-    from trueness.engines.files import FileTable
-    from trueness.metrics._data import RowData
+    from trueness.data.sample import RowData
+    from trueness.engines.files.sources import opened
+    from trueness.engines.files.summarize import FileTable
     from trueness.metrics.cumulative import ecce
-    from trueness.ruler import ruler
+    from trueness.summary.ruler import ruler
 
     with opened(data.paths) as files:
         if data.are_summaries(files):
@@ -115,7 +115,7 @@ def load(data: Data, progress: Progress | None) -> dict[str, Any]:
 
 def roles_of(data: Data) -> Any:
     """The columns, of which outcome and prediction must be named."""
-    from trueness.engines.files import Roles
+    from trueness.engines.files.summarize import Roles
 
     if data.outcome is None or not data.prediction:
         missing = "'-y' / '--outcome'" if data.outcome is None else "'-p' / '--prediction'"
@@ -127,7 +127,7 @@ def roles_of(data: Data) -> Any:
 
 def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary":
     """The sum of summaries in files."""
-    from trueness.engines._sources import opened
+    from trueness.engines.files.sources import opened
 
     with opened(paths) as files:
         return added(files, progress)
@@ -135,7 +135,7 @@ def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary
 
 def added(files: list[str], progress: Progress | None) -> "Summary":
     """The sum of summaries in files; a damaged one, and what is none, is an error."""
-    from trueness.summary import Summary
+    from trueness.summary.summary import Summary
 
     whole: Summary | int = 0
     for number, file in enumerate(files):
@@ -147,7 +147,7 @@ def added(files: list[str], progress: Progress | None) -> "Summary":
 
 def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[str, RowData]":
     """Several predictors on the same rows: columns of one table, or one column of several files."""
-    from trueness.engines._sources import kind_of, opened
+    from trueness.engines.files.sources import kind_of, opened
     from trueness.errors import InputError
 
     if data.outcome is None or not data.prediction:
@@ -167,7 +167,7 @@ def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[
 
 
 def _read(data: Data, files: list[str], predictions: tuple[str, ...], key: str | None, progress: Progress | None) -> Any:
-    from trueness.engines.files import FileTable, Roles
+    from trueness.engines.files.summarize import FileTable, Roles
 
     roles = Roles(outcome=data.outcome or "", predictions=predictions, weight=data.weight, key=key)
     table = FileTable(files, roles, **data.settings())
@@ -175,14 +175,14 @@ def _read(data: Data, files: list[str], predictions: tuple[str, ...], key: str |
 
 
 def _columns_of_one(data: Data, files: list[str], progress: Progress | None) -> "dict[str, RowData]":
-    from trueness.metrics._data import RowData
+    from trueness.data.sample import RowData
 
     table, columns = _read(data, files, data.prediction, None, progress)
     return _judged({name: RowData(table.checked(columns, name)) for name in data.prediction})
 
 
 def _one_column_of_each(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "dict[str, RowData]":
-    from trueness.metrics._data import RowData
+    from trueness.data.sample import RowData
 
     found: dict[str, RowData] = {}
     names = _short_names(files)
@@ -209,7 +209,7 @@ def _short_names(files: list[str]) -> list[str]:
     """File names, with folders only where they are needed to tell the files apart."""
     import os
 
-    from trueness.engines._sources import Copied
+    from trueness.engines.files.sources import Copied
 
     names = [file.name if isinstance(file, Copied) else os.path.basename(file) for file in files]
     return names if len(set(names)) == len(names) else files
@@ -219,7 +219,7 @@ def _paired(a: "Columns", b: "Columns", files: tuple[str, str], outcome: str, ke
     """The second file's rows in the order of the first; outcomes and weights must be the same."""
     import numpy as np
 
-    from trueness.engines.files import Columns
+    from trueness.engines.files.summarize import Columns
     from trueness.errors import InputError
 
     order: Any = slice(None)

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, TypeVar
 
 import click
 
-from trueness._unfinished import undo_all
+from trueness._atomic import undo_all
 from trueness.errors import TruenessError
 
 OK, FAILED, BAD_INPUT, ENVIRONMENT, BUG, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 70, 130, 143

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trueness._plain import plain
-from trueness._write import write_atomically
+from trueness._atomic import write_atomically
+from trueness._json import plain
 from trueness.cli.output import checked_output
 
 

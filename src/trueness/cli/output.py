@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from trueness._unfinished import undone_by
+from trueness._atomic import undone_by
 
 
 def echo_json(value: Any) -> None:
@@ -19,7 +19,7 @@ def echo_json(value: Any) -> None:
 
 def checked_output(path: str, inputs: tuple[str, ...] = ()) -> str:
     """A file name that may be written: no folder, none of the inputs, in a folder that is there and writable."""
-    from trueness.engines._sources import listed
+    from trueness.engines.files.sources import listed
 
     folder = os.path.dirname(path) or "."
     if not path:

@@ -5,15 +5,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness.curves._table import Curve
+from trueness._types import Floats
+from trueness.curves.curve import Curve
+from trueness.data.points import Points, points_of
+from trueness.data.sample import RowData, as_data, as_summary
 from trueness.errors import NeedsRowsError
-from trueness.inference._points import Points, points_of
 from trueness.inference.intervals import check_level
-from trueness.metrics._data import RowData, as_data, as_summary
 from trueness.metrics.binned import binned_ece, quantile_bins
-from trueness.metrics.options import check_choice
-from trueness.ruler import Floats, check_bins, uniform_edges
-from trueness.summary import Summary
+from trueness.options import check_choice
+from trueness.summary.ruler import check_bins, uniform_edges
+from trueness.summary.summary import Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from trueness.curves._table import Curve
-from trueness.inference._points import ROWS, Points, points_of_rows, points_of_summary
-from trueness.metrics._data import RowData, as_data
-from trueness.metrics._extremes import Extremes
+from trueness._types import Floats, Ints
+from trueness.curves.curve import Curve
+from trueness.data.extremes import Extremes
+from trueness.data.points import ROWS, Points, points_of_rows, points_of_summary
+from trueness.data.sample import RowData, as_data
 from trueness.metrics.cumulative import CumulativeError, ecce, exact_extremes
-from trueness.ruler import Floats, Ints
 
 POINTS = 2000  # drawn at most, extremes always among them
 

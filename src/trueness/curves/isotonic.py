@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from trueness.curves._table import Curve
-from trueness.inference._points import Points, points_of_rows
+from trueness._types import Floats
+from trueness.curves.curve import Curve
+from trueness.data.points import Points, points_of_rows
+from trueness.data.sample import as_rows
 from trueness.inference.intervals import check_level
-from trueness.inference.null import check_seed
-from trueness.metrics._data import as_rows
+from trueness.inference.simulation import check_seed
 from trueness.metrics.scores import Decomposition, decompose
-from trueness.ruler import Floats
 
 DRAWS = 199
 

@@ -7,7 +7,7 @@ from trueness.curves.binned import BinnedCurve, binned_curve
 from trueness.curves.isotonic import IsotonicCurve, isotonic_curve
 from trueness.curves.smooth import SmoothCurve, smooth_curve
 from trueness.errors import InputError
-from trueness.metrics.options import check_choice
+from trueness.options import check_choice
 
 _OPTIONS = {"smooth": ("bandwidth", "level", "rng"), "binned": ("bins", "strategy", "level"), "isotonic": ("level", "rng")}
 

@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-from trueness.curves._kernel import grid_for, grouped, kernel
-from trueness.curves._table import Curve
-from trueness.inference._points import Points
+from trueness._types import Floats
+from trueness.curves.curve import Curve
+from trueness.data.masses import PROBABILITY, CellMasses, Kind, RowMasses, Smoothed, Window
+from trueness.data.points import Points
+from trueness.data.sample import RowData, as_data
 from trueness.inference.intervals import check_level
-from trueness.inference.null import check_seed
-from trueness.metrics._data import RowData, as_data
-from trueness.metrics._masses import PROBABILITY, CellMasses, Kind, RowMasses, Smoothed, Window
-from trueness.metrics._smoothing import smoothed
-from trueness.metrics.options import check_bandwidth
+from trueness.inference.simulation import check_seed
 from trueness.metrics.smooth import smooth_ece_of
-from trueness.ruler import Floats
-from trueness.summary import Summary
+from trueness.options import check_bandwidth
+from trueness.smoothing.cosine import smoothed
+from trueness.smoothing.kernel import grid_for, grouped, kernel
+from trueness.summary.summary import Summary
 
 DRAWS = 999
 _NOTHING = 1e-12  # density below which there is nothing to average

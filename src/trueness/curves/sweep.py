@@ -6,14 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness.curves._table import Curve
+from trueness._types import Floats
+from trueness.curves.curve import Curve
+from trueness.data.sample import as_data
 from trueness.errors import InputError
-from trueness.metrics._data import as_data
 from trueness.metrics.binned import binned_ece
 from trueness.metrics.logit_smoothed import logit_smoothed_ece
 from trueness.metrics.smooth import smooth_ece
-from trueness.ruler import Floats, check_bins
-from trueness.summary import Summary
+from trueness.summary.ruler import check_bins
+from trueness.summary.summary import Summary
 
 BINS = (1, 2, 3, 5, 8, 10, 15, 20, 25, 50, 100)
 

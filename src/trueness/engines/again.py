@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from trueness._again import Again, Places, PlaceSums, ScoreSums
-from trueness.engines.grid import collapse, joined, rows_in_slots
-from trueness.inputs import Arrays
-from trueness.ruler import Ints, Ruler, places
-from trueness.summary import Groups, Summary
+from trueness._types import Ints
+from trueness.engines.arrays.grid import collapse, joined, rows_in_slots
+from trueness.inputs.rows import Arrays
+from trueness.summary.ruler import Ruler, places
+from trueness.summary.summary import Groups, Summary
 
 _AT_ONCE = 1 << 20  # rows looked at
 _OF_NONE = PlaceSums(*np.zeros((2, 0), dtype=np.int64), *np.zeros((5, 0)))

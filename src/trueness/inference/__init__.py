@@ -1,5 +1,1 @@
-"""How sure: the laws, tests and intervals behind a measure of calibration."""
-
-from trueness.inference import brownian
-
-__all__ = ["brownian"]
+"""How sure: simulation, tests, intervals, noise floors, groups and differences."""

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from trueness._plain import plain
+from trueness._json import plain
+from trueness._types import Floats
+from trueness.data.sample import RowData
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, evidence
 from trueness.inference.intervals import check_level
-from trueness.inference.null import Progress, check_seed
-from trueness.metrics._data import RowData
-from trueness.ruler import Floats
+from trueness.inference.simulation import Progress, check_seed
 
 SCORES = ("brier_score", "log_loss")
 _FEWEST = 10  # events, and rows without one, from which a mean difference is about normal

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueness.inference._requests import Request
+from trueness.data.sample import as_data
 from trueness.inference.intervals import Interval, check_level, draws_for, interval_of, require_construction, uses_null
-from trueness.inference.null import Progress, Resampling, Wanted, check_seed, floor_of, uses_law
-from trueness.inference.tests import CalibrationTest, outcome_of
-from trueness.metrics._data import as_data
+from trueness.inference.requests import Request
+from trueness.inference.significance import CalibrationTest, outcome_of
+from trueness.inference.simulation import Progress, Resampling, Wanted, check_seed, floor_of, uses_law
 
 DEFAULT = ("smooth_ece", "binned_ece", "logit_smoothed_ece", "ecce_mad", "ecce_r")
 

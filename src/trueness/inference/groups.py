@@ -7,14 +7,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness._plain import plain
+from trueness._json import plain
+from trueness.data.sample import as_rows
 from trueness.errors import InputError
-from trueness.inference._requests import Request
-from trueness.inference.null import Progress, check_resamples, check_seed
-from trueness.inference.tests import CalibrationTest, calibration_test, show_pvalue
-from trueness.inputs import group_values
-from trueness.metrics._data import as_rows
-from trueness.summary import Summary
+from trueness.inference.requests import Request
+from trueness.inference.significance import CalibrationTest, calibration_test, show_pvalue
+from trueness.inference.simulation import Progress, check_resamples, check_seed
+from trueness.inputs.containers import group_values
+from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
 MISSING = "(missing)"

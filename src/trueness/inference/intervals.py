@@ -18,17 +18,17 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueness._types import Floats
+from trueness.data.masses import logit, sigmoid
+from trueness.data.points import Points
+from trueness.data.sample import RowData, as_data
 from trueness.errors import InputError, NeedsRowsError
-from trueness.inference._points import Points
-from trueness.inference._requests import Request
-from trueness.inference._statistics import SmoothStatistic
-from trueness.inference.null import Drawn, Progress, Resampling, Wanted, check_seed, settled, uses_law
-from trueness.inference.tests import LAWS, few_signs, residual_variance
-from trueness.metrics._data import RowData, as_data
-from trueness.metrics._masses import logit, sigmoid
-from trueness.metrics.options import check_choice
-from trueness.ruler import Floats
-from trueness.summary import Summary
+from trueness.inference.requests import Request
+from trueness.inference.significance import LAWS, few_signs, residual_variance
+from trueness.inference.simulation import Drawn, Progress, Resampling, Wanted, check_seed, settled, uses_law
+from trueness.metrics.statistics import SmoothStatistic
+from trueness.options import check_choice
+from trueness.summary.summary import Summary
 
 DRAWS = 1999
 _BOOTSTRAP = 999

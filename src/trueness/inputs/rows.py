@@ -12,9 +12,9 @@ import numpy as np
 
 from trueness.errors import InputError
 from trueness.inputs.align import aligned
-from trueness.inputs.checks import DROPPABLE, REASONS, check_fraction, check_weight, problems
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.containers import as_column, changed_dtype
+from trueness.inputs.faults import DROPPABLE, REASONS, check_fraction, check_weight, problems
 from trueness.inputs.labels import Observed, mapped, not_numbers, occurs, require_label
 from trueness.inputs.values import is_chunk, is_missing, show, stem
 

@@ -1,0 +1,1 @@
+"""One file a family of measures, each ending in its registry entries."""

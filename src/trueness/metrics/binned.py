@@ -5,11 +5,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._types import Floats, Ints
+from trueness.data.sample import RowData, as_rows, as_summary
 from trueness.errors import InputError
-from trueness.metrics._data import RowData, as_rows, as_summary
-from trueness.metrics.options import check_choice
-from trueness.ruler import Floats, Ints, check_bins, uniform_edges
-from trueness.summary import Summary
+from trueness.options import check_choice
+from trueness.summary.ruler import check_bins, uniform_edges
+from trueness.summary.summary import Summary
 
 Array = NDArray[Any]
 

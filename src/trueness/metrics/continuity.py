@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness.metrics._data import as_rows, collapse
+from trueness.data.sample import as_rows, collapse
 
 
 def ece_continuity_gap(truth: Any, y_prob: Any, *, mass: Any = None) -> float:

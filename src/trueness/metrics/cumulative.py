@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from trueness._again import RowsChangedError, RowsGoneError
-from trueness.metrics._data import RowData, as_data
-from trueness.metrics._extremes import SLACK, TIE, Extremes, from_cells, from_rows, from_rows_again
-from trueness.summary import Summary
+from trueness.data.extremes import SLACK, TIE, Extremes, from_cells, from_rows, from_rows_again
+from trueness.data.sample import RowData, as_data
+from trueness.summary.summary import Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

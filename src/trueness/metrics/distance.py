@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from trueness.metrics._data import RowData, as_rows, collapse
+from trueness._types import Floats
+from trueness.data.sample import RowData, as_rows, collapse
 from trueness.metrics.smooth import smooth_ece_of
-from trueness.ruler import Floats
 
 
 def weak_calibration_error(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:

@@ -4,8 +4,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness.metrics._data import as_data, as_rows
-from trueness.metrics._masses import (
+from trueness._types import Floats
+from trueness.data.masses import (
     LOGIT,
     CellMasses,
     Masses,
@@ -16,9 +16,9 @@ from trueness.metrics._masses import (
     sigmoid_link,
     window_for,
 )
-from trueness.metrics.options import check_bandwidth, check_choice, check_draws, check_rng
-from trueness.ruler import Floats
-from trueness.summary import Summary
+from trueness.data.sample import as_data, as_rows
+from trueness.options import check_bandwidth, check_choice, check_draws, check_rng
+from trueness.summary.summary import Summary
 
 _BLOCK = 1 << 21  # kernel values held at a time by the Monte Carlo estimator
 

@@ -5,10 +5,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness.inputs import Arrays
-from trueness.metrics._data import RowData, Runs, as_data, as_rows, collapse
-from trueness.metrics.options import check_choice
-from trueness.ruler import Floats, Ints
+from trueness._types import Floats, Ints
+from trueness.data.sample import RowData, Runs, as_data, as_rows, collapse
+from trueness.inputs.rows import Arrays
+from trueness.options import check_choice
 
 
 def brier_score(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:

@@ -6,9 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness.errors import InputError, NeedsRowsError
-from trueness.metrics._data import RowData, as_data
-from trueness.metrics._masses import (
+from trueness._types import Floats
+from trueness.data.masses import (
     LOGIT,
     PROBABILITY,
     CellMasses,
@@ -22,10 +21,11 @@ from trueness.metrics._masses import (
     scattered_integral,
     window_for,
 )
-from trueness.metrics._smoothing import CELLS_PER_BANDWIDTH, fixed_point
-from trueness.metrics.options import check_bandwidth, check_choice
-from trueness.ruler import Floats
-from trueness.summary import Summary
+from trueness.data.sample import RowData, as_data
+from trueness.errors import InputError, NeedsRowsError
+from trueness.options import check_bandwidth, check_choice
+from trueness.smoothing.cosine import CELLS_PER_BANDWIDTH, fixed_point
+from trueness.summary.summary import Summary
 
 ScaleOption = Literal["probability", "logit"] | Callable[[Any], Any]
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from trueness._write import write_atomically
+from trueness._atomic import write_atomically
 from trueness.errors import InputError
 from trueness.papers.findings import Finding
 

@@ -9,7 +9,7 @@ from trueness.curves.cumulative import CumulativeCurve
 from trueness.curves.isotonic import IsotonicCurve
 from trueness.curves.smooth import SmoothCurve
 from trueness.curves.sweep import BinSweep
-from trueness.plots._style import BLUE, GREEN, ORANGE, VERMILION, axes, legend, muted, percent, strip, unit_square
+from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION, axes, legend, muted, percent, strip, unit_square
 
 _THINNEST, _WIDEST = 0.5, 3.5
 

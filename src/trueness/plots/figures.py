@@ -5,10 +5,10 @@ from typing import Any
 
 from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth import SmoothCurve, smooth_curve
+from trueness.data.sample import RowData, as_rows
 from trueness.errors import InputError
-from trueness.metrics._data import RowData, as_rows
-from trueness.plots._style import CYCLE, LINES, legend
 from trueness.plots.draw import draw_cumulative, draw_smooth
+from trueness.plots.style import CYCLE, LINES, legend
 
 
 def plot_pair(

@@ -4,8 +4,8 @@ import os
 from html import escape
 from typing import Any
 
-from trueness._page import clean
-from trueness._write import write_atomically
+from trueness._atomic import write_atomically
+from trueness._text import clean
 from trueness.comparison import Comparison
 from trueness.curves.smooth import smooth_curve
 from trueness.report.html import part

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from trueness import __version__
-from trueness._page import clean
-from trueness._write import write_atomically
+from trueness._atomic import write_atomically
+from trueness._text import clean
 from trueness.assessment import Assessment, number
 from trueness.curves.binned import binned_curve
 from trueness.curves.cumulative import thinned
 from trueness.curves.smooth import cosine_sums
-from trueness.inference.tests import show_pvalue
-from trueness.metrics._data import RowData
+from trueness.data.sample import RowData
+from trueness.inference.significance import show_pvalue
 from trueness.metrics.registry import METRICS
 from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, smooth_svg
 from trueness.report.words import COLUMNS, MEANINGS

@@ -6,12 +6,12 @@ from typing import Any, Literal
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.cumulative import drawing
 from trueness.papers.cumulative.expectations import Binned, distances
 from trueness.papers.cumulative.synthetic import BASE, KINDS, Sample, outcomes, probabilities, sample, scores
 from trueness.papers.findings import Finding, claim, printed
 from trueness.papers.lab import Lab
-from trueness.ruler import Floats
 
 Strategy = Literal["uniform", "quantile"]
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.cumulative.drawing import LOOKS, legend_below
 from trueness.papers.cumulative.expectations import cumulative_errors
 from trueness.papers.cumulative.synthetic import BASE, KINDS, probabilities, sample, scores, shifts
 from trueness.papers.findings import Finding, claim, printed
 from trueness.papers.lab import Lab
-from trueness.plots._style import BLUE, VERMILION
-from trueness.ruler import Floats
+from trueness.plots.style import BLUE, VERMILION
 
 SIZES = (8_192, BASE, 131_072)
 ROUNDING = 1e-15  # what 1 − F cannot tell from zero in double precision: a sum of terms near 1 loses some units of 1.1e-16

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.cumulative.synthetic import KINDS
-from trueness.plots._style import BLUE, GREEN, VERMILION, unit_square
-from trueness.ruler import Floats
+from trueness.plots.style import BLUE, GREEN, VERMILION, unit_square
 
 LOOKS: Mapping[str, dict[str, Any]] = {
     "equispaced": {"color": BLUE, "linestyle": "-", "marker": "o"},

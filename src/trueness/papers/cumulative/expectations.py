@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trueness._types import Floats
 from trueness.papers.cumulative.synthetic import PLACES
-from trueness.ruler import Floats
 
 DRAWS = 16  # observations in every bin of Figure 8
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.cumulative import drawing
 from trueness.papers.cumulative.expectations import (
     Binned,
@@ -21,7 +22,6 @@ from trueness.papers.cumulative.laws import moments
 from trueness.papers.cumulative.synthetic import KINDS, PLACES, outcomes, probabilities, scores, uniforms
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
-from trueness.ruler import Floats
 
 REALISATIONS = 9
 LARGE = 131_072

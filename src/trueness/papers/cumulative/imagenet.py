@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import trueness
+from trueness._types import Floats, Ints
 from trueness.papers.cumulative import drawing
 from trueness.papers.cumulative.bins import STRATEGIES, ece1_and_ece2
 from trueness.papers.cumulative.captions import CAPTIONS
@@ -19,8 +20,7 @@ from trueness.papers.cumulative.laws import law_of
 from trueness.papers.cumulative.synthetic import Sample
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
-from trueness.plots._style import BLUE, CYCLE, LINES, VERMILION
-from trueness.ruler import Floats, Ints
+from trueness.plots.style import BLUE, CYCLE, LINES, VERMILION
 
 MODELS = (
     "tv_resnet101", "tv_densenet161", "tv_inception_v3", "tf_inception_v3", "resnet34", "mobilenetv3_large_100",

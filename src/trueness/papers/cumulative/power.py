@@ -5,14 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from trueness._types import Floats
 from trueness.papers.cumulative import drawing
 from trueness.papers.cumulative.expectations import DRAWS, cumulative_errors, expected_errors, widths
 from trueness.papers.cumulative.laws import law_of
 from trueness.papers.cumulative.synthetic import BASE, KINDS, outcomes, probabilities, scores
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
-from trueness.plots._style import BLUE, GREEN, ORANGE, VERMILION
-from trueness.ruler import Floats
+from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION
 
 LEVEL = 0.05
 CHUNK = 2**22  # outcomes drawn at a time

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueness.ruler import Floats
+from trueness._types import Floats
 
 SEED = 987654321
 PLACES = 7  # octal digits that the staircase reads

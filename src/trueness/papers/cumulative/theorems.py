@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.cumulative.expectations import cumulative_errors
 from trueness.papers.cumulative.laws import law_of, moments
 from trueness.papers.cumulative.synthetic import BASE, KINDS, outcomes, sample, scores
 from trueness.papers.findings import Finding, claim, printed
 from trueness.papers.lab import Lab
-from trueness.ruler import Floats
 
 # ∫ s(1 − s) dF(s) for scores u, u² and √u of uniform u.
 SPREAD = {"equispaced": 1 / 6, "squared": 2 / 15, "square-rooted": 1 / 6}

@@ -10,7 +10,7 @@ from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.classifiers import BINS, CLOSE, Rows, Sweep, read, sweep
 from trueness.papers.logit_smoothing.finite import Floats
-from trueness.plots._style import BLUE, GREEN, VERMILION
+from trueness.plots.style import BLUE, GREEN, VERMILION
 
 MODELS = {
     "DenseNet-40 on CIFAR-10": "cifar10_densenet40.csv.gz",

@@ -10,7 +10,7 @@ import trueness
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.finite import Finite, Floats, draw
-from trueness.plots._style import BLUE, GREEN, VERMILION, muted
+from trueness.plots.style import BLUE, GREEN, VERMILION, muted
 
 BANDWIDTH = 0.1
 REACHES = np.geomspace(1e-1, 1e-5, 9)  # of the logits

@@ -12,7 +12,7 @@ from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.finite import Floats
 from trueness.papers.logit_smoothing.gaussians import mean_deviation
 from trueness.papers.logit_smoothing.slopes import slope
-from trueness.plots._style import BLUE, VERMILION, muted
+from trueness.plots.style import BLUE, VERMILION, muted
 
 SIZES = tuple(10**k for k in range(3, 9))
 WIDTH = 1.0  # σ of the uniform noise

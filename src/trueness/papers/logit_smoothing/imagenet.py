@@ -11,7 +11,7 @@ from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.classifiers import BINS, CLOSE, Rows, Sweep, read, smoothed, sweep
 from trueness.papers.logit_smoothing.finite import Floats
-from trueness.plots._style import BLUE, GREEN, ORANGE, VERMILION
+from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION
 
 MODELS = {
     "EfficientNet-B1": "imagenet_efficientnet_b1.csv.gz",

@@ -11,7 +11,7 @@ import trueness
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.finite import SAME, Finite, Floats, draw, splits
-from trueness.plots._style import BLUE, VERMILION, muted
+from trueness.plots.style import BLUE, VERMILION, muted
 
 REACH = 1e-9  # how far predictions are moved: where ECE is continuous it changes by no more than that
 _SPLITS = 12

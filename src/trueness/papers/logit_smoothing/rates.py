@@ -12,7 +12,7 @@ from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.finite import Floats
 from trueness.papers.logit_smoothing.gaussians import Pair
 from trueness.papers.logit_smoothing.slopes import slope
-from trueness.plots._style import CYCLE, muted
+from trueness.plots.style import CYCLE, muted
 
 OVERCONFIDENT = Pair(mu=1.0, s=2.0)  # true probability ρ(h/2)
 CALIBRATED = Pair(mu=1.0, s=math.sqrt(2))  # true probability ρ(h)

@@ -10,7 +10,7 @@ import trueness
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.finite import Finite, Floats
-from trueness.plots._style import BLUE, GREEN, ORANGE, VERMILION, muted
+from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION, muted
 
 CELLS = (4, 8, 16, 32, 64, 128, 256, 512)  # 1/δ
 BANDWIDTH = 0.2

@@ -10,7 +10,7 @@ import trueness
 from trueness.papers.findings import Finding, claim, printed
 from trueness.papers.lab import Lab
 from trueness.papers.logit_smoothing.finite import Finite, Floats
-from trueness.plots._style import BLUE, GREEN, VERMILION
+from trueness.plots.style import BLUE, GREEN, VERMILION
 
 ALPHA = 1e-3
 BINS = range(1, 101)

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.findings import Finding, claim, printed
 from trueness.papers.lab import Lab
 from trueness.papers.smooth_ece.kernel import MEAN_DISTANCE
 from trueness.papers.smooth_ece.rows import Rows, anything, calibrated, ece, sine, sine_fixed_point, sine_smooth_ece
-from trueness.plots._style import CYCLE, LINES
-from trueness.ruler import Floats
+from trueness.plots.style import CYCLE, LINES
 
 SIGMAS = np.geomspace(0.003, 2, 24)
 ROUNDING = 1e-9

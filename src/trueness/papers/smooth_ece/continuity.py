@@ -10,7 +10,7 @@ import trueness
 from trueness.papers.findings import Finding, claim, printed
 from trueness.papers.lab import Lab
 from trueness.papers.smooth_ece.rows import Rows, calibrated
-from trueness.plots._style import BLUE, VERMILION
+from trueness.plots.style import BLUE, VERMILION
 
 N = 500  # the paper gives no size; calibrated rows of this one have the printed 0.06
 BINS = 20

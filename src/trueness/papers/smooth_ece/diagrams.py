@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.findings import Finding, claim, printed
 from trueness.papers.lab import Lab
 from trueness.papers.smooth_ece.kernel import ENDS_LOST, MEAN_DISTANCE, algorithm_1
 from trueness.papers.smooth_ece.rows import Rows, ece, flares, imagenet, rain, sine, sine_fixed_point, sine_truth, timid
-from trueness.plots._style import GREEN
-from trueness.ruler import Floats, uniform_edges
+from trueness.plots.style import GREEN
+from trueness.summary.ruler import uniform_edges
 
 BINS = range(10, 25)
 

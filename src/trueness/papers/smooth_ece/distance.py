@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.smooth_ece.kernel import MEAN_DISTANCE
 from trueness.papers.smooth_ece.rows import Rows, anything
-from trueness.plots._style import BLUE, GREEN, VERMILION
-from trueness.ruler import Floats
+from trueness.plots.style import BLUE, GREEN, VERMILION
 
 GRID = 200
 SLACK = 0.5 / GRID  # targets between two grid points split between them: at most half a step too far

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.smooth_ece.rows import Rows, anything, calibrated, sine
-from trueness.ruler import Floats
 
 MEAN_DISTANCE = math.sqrt(2 / math.pi)  # E|Z| of a standard normal Z
 ENDS_LOST = (

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.smooth_ece.rows import Rows, anything, sine, sine_truth
-from trueness.plots._style import BLUE, GREEN, VERMILION
-from trueness.ruler import Floats
+from trueness.plots.style import BLUE, GREEN, VERMILION
 
 SIGMAS = (0.02, 0.05, 0.15)
 LEVELS = 20

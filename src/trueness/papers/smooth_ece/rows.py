@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trueness._types import Floats
 from trueness.papers.lab import Lab
-from trueness.ruler import Floats
 
 
 class Rows(NamedTuple):

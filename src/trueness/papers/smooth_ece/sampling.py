@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import numpy as np
 
 import trueness
+from trueness._types import Floats
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.smooth_ece.kernel import reflected
 from trueness.papers.smooth_ece.rows import calibrated, sine, sine_fixed_point, sine_smooth_ece
-from trueness.plots._style import CYCLE, LINES
-from trueness.ruler import Floats
+from trueness.plots.style import CYCLE, LINES
 
 SIZES = (250, 1000, 4000, 16_000)
 SCALES = (0.02, 0.05, 0.15)

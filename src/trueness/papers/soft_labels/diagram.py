@@ -11,8 +11,8 @@ from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.soft_labels.drawing import title_of
 from trueness.papers.soft_labels.setting import BINS, MODELS, Floats, Sample, draw, measure
-from trueness.plots._style import BLUE, VERMILION
 from trueness.plots.draw import draw as draw_curve
+from trueness.plots.style import BLUE, VERMILION
 
 # label: colour and marker of the bins
 LOOKS: Mapping[str, tuple[str, str]] = MappingProxyType(

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 from trueness.papers.soft_labels.setting import MODELS
-from trueness.plots._style import BLUE, GREEN, LINES, ORANGE, PURPLE, VERMILION
+from trueness.plots.style import BLUE, GREEN, LINES, ORANGE, PURPLE, VERMILION
 
 COLORS: Mapping[str, str] = MappingProxyType(dict(zip(MODELS, (BLUE, VERMILION, GREEN, ORANGE, PURPLE), strict=True)))
 STYLES: Mapping[str, Any] = MappingProxyType(dict(zip(MODELS, LINES, strict=False)))

@@ -10,7 +10,7 @@ from trueness.papers.lab import Lab
 from trueness.papers.soft_labels.beside import HARD
 from trueness.papers.soft_labels.setting import BINS, MODELS, Floats, draw
 from trueness.papers.soft_labels.theory import law, shortfall
-from trueness.plots._style import BLUE, VERMILION
+from trueness.plots.style import BLUE, VERMILION
 
 SIZES = (500, 1_000, 2_000, 5_000, 10_000)
 N = 1_000

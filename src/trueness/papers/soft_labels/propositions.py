@@ -10,7 +10,7 @@ import trueness
 from trueness.papers.findings import Finding, claim
 from trueness.papers.lab import Lab
 from trueness.papers.soft_labels.setting import BINS, REACH, Floats, sigmoid
-from trueness.plots._style import BLUE, VERMILION
+from trueness.plots.style import BLUE, VERMILION
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 

@@ -12,7 +12,7 @@ from trueness.papers.soft_labels.beside import CLOSED, HARD, OPEN
 from trueness.papers.soft_labels.setting import METRICS, MODELS, SIGNALS, Floats, draw, measure
 from trueness.papers.soft_labels.tables import TABLE_5, TABLE_6, TABLE_8
 from trueness.papers.soft_labels.theory import chance_below, law, limit
-from trueness.plots._style import BLUE, VERMILION
+from trueness.plots.style import BLUE, VERMILION
 
 N, RUNS = 1_000, 1_000
 PAIRS = tuple(combinations(MODELS, 2))

@@ -1,0 +1,1 @@
+"""Arrays → Summary: plain NumPy, and numba where it pays."""

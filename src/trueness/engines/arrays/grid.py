@@ -1,0 +1,191 @@
+"""Second passes over rows that are already checked: moments on a uniform grid, and the rows of chosen cells."""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._again import ScoreSums
+from trueness._types import Floats, Ints
+from trueness.engines.arrays.summarize import accelerator, in_threads
+from trueness.summary.ruler import SLOTS, Ruler
+
+ORDERS = 6  # moments 0 … 5 of each cell
+_PIECE = 1 << 15
+_THREADS = 8
+
+Chunk = Callable[[int, int], tuple[Floats, tuple[Floats, ...]]]
+
+
+def grid_moments(n: int, chunk: Chunk, cells: int) -> list[Floats]:
+    """Moments of masses at positions in [0, 1] on `cells` equal cells.
+
+    `chunk(a, b)` gives the positions of rows a…b and one or more masses for each; the result has for each mass a table
+    [p, cell] = Σ mass·d^p, d in [−½, ½] the position within the cell.
+    """
+    compiled = accelerator(n)
+    spread = _spread if compiled is None else compiled.spread()
+    # Plain bincount makes a table for every piece: pieces no smaller than the table keep that cheap.
+    piece = max(_PIECE, cells) if compiled is None else _PIECE
+
+    def work(first: int, last: int) -> list[Floats]:
+        tables: list[Floats] = []
+        for a in range(first, last, piece):
+            x, masses = chunk(a, min(a + piece, last))
+            tables = tables or [np.zeros((cells, ORDERS)) for _ in masses]
+            for mass, table in zip(masses, tables, strict=True):
+                spread(np.ascontiguousarray(x), np.ascontiguousarray(mass), table)
+        return tables
+
+    results = [tables for tables in in_threads(0, n, 1 if compiled is None else _THREADS, work) if tables]
+    return [sum(tables[1:], start=tables[0]).T for tables in zip(*results, strict=True)]
+
+
+def _spread(x: Floats, mass: Floats, table: Floats) -> None:
+    cells = len(table)
+    t = x * cells
+    k = np.clip(t.astype(np.int64), 0, cells - 1)
+    d = t - k - 0.5
+    for p in range(table.shape[1]):
+        table[:, p] += np.bincount(k, mass, minlength=cells)
+        mass = mass * d
+
+
+def rows_in_slots(f: Floats, on: Ruler, slots: Ints) -> Ints:
+    """Positions, ascending, of the rows whose dyadic slot is among these."""
+    compiled = accelerator(len(f))
+    wanted = np.zeros(SLOTS, dtype=np.uint8)
+    wanted[slots] = 1
+
+    def work(first: int, last: int) -> list[Ints]:
+        taken, found = np.empty(_PIECE + 1, dtype=np.int64), []
+        for a in range(first, last, _PIECE):
+            part = np.ascontiguousarray(f[a : min(a + _PIECE, last)])
+            if compiled is None:
+                found.append(a + np.flatnonzero(wanted[on.slots(part)]))
+            else:
+                found.append(a + taken[: compiled.mark()(part, wanted, taken)])
+        return found
+
+    parts = in_threads(0, len(f), _THREADS, work)
+    return np.concatenate([np.zeros(0, dtype=np.int64), *(p for part in parts for p in part)])
+
+
+def lone_scores(f: Floats, on: Ruler) -> Floats:
+    """For each cell the score that all rows of its dyadic slot have; NaN where they differ, and for empty cells."""
+    compiled = accelerator(len(f))
+
+    def work(first: int, last: int) -> tuple[Floats, NDArray[np.uint8]]:
+        score, mixed = np.full(SLOTS, np.nan), np.zeros(SLOTS, dtype=np.uint8)
+        for a in range(first, last, _PIECE):
+            part = np.ascontiguousarray(f[a : min(a + _PIECE, last)])
+            if compiled is None:
+                slot = on.slots(part)
+                other = np.flatnonzero(score[slot] != part)
+                new = other[np.isnan(score[slot[other]])]
+                score[slot[new]] = part[new]
+                mixed[slot[other[score[slot[other]] != part[other]]]] = 1
+            else:
+                compiled.lone()(part, score, mixed)
+        return score, mixed
+
+    results = in_threads(0, len(f), _THREADS, work)
+    least, most = (reduce(choose, (score for score, _ in results)) for choose in (np.fmin, np.fmax))
+    same = (least == most) & ~np.any([mixed for _, mixed in results], axis=0)
+    lone = np.full(on.cells, np.nan)
+    lone[on.locate(least[same]).cell] = least[same]
+    return lone
+
+
+class Runs(NamedTuple):
+    """Rows with equal scores put together, in score order."""
+
+    f: Floats
+    weight: Floats  # Σw
+    e: Floats  # Σw(y − f)
+    positive: Floats  # Σw·max(y − f, 0)
+
+
+def collapse(f: Floats, y: NDArray[Any], w: Floats | None, *, soft: bool) -> Runs:
+    """Runs of equal scores. The sums of a run of hard labels are formed from counts, with one rounding."""
+    if w is None and not soft:
+        # Sorting whole numbers is several times faster than an argsort of floats; the order of scores is the same.
+        # Adding 0.0 turns −0.0, whose bits sort elsewhere, into 0.0.
+        keys = np.sort(((f + 0.0).view(np.int64) << 1) | (y != 0))
+        f = (keys >> 1).view(np.float64)
+        ends = np.flatnonzero(np.append(f[1:] != f[:-1], True))
+        weight = np.diff(ends + 1, prepend=0).astype(np.float64)
+        ones = np.diff(np.cumsum(keys & 1)[ends], prepend=0)
+        f = f[ends]
+        return Runs(f, weight, ones - weight * f, ones * (1 - f))
+    order = np.argsort(f, kind="stable")
+    f = f[order]
+    starts = np.flatnonzero(np.append(True, f[1:] != f[:-1]))
+    e = y[order] - f
+    if w is None:
+        weight = np.diff(starts, append=len(f)).astype(np.float64)
+    else:
+        e *= w[order]
+        weight = np.add.reduceat(w[order], starts)
+    return Runs(f[starts], weight, np.add.reduceat(e, starts), np.add.reduceat(np.maximum(e, 0.0), starts))
+
+
+def joined(parts: Sequence[ScoreSums]) -> ScoreSums:
+    """Sums over equal scores in pieces of the rows as those of all."""
+    f, weight, e = (np.concatenate([np.zeros(0), *(part[k] for part in parts)]) for k in range(3))
+    if not len(f):
+        return ScoreSums(f, weight, e)
+    order = np.argsort(f, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(f[order]) > 0))
+    return ScoreSums(f[order][starts], *(np.add.reduceat(column[order], starts) for column in (weight, e)))
+
+
+def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, numbers: Ints, parts: int, *, soft: bool) -> Floats:
+    """Sums over equal parts of chosen cells: columns Σw, Σw(y − f), Σw·max(y − f, 0), smallest and largest score.
+
+    `numbers` gives each cell's number among the chosen, −1 for the others; part p of cell number c is row c·parts + p.
+    """
+    size = (int(numbers.max()) + 1) * parts
+    compiled = accelerator(len(f))
+
+    def work(first: int, last: int) -> Floats:
+        table = np.zeros((size, 8))
+        table[:, 3], table[:, 4] = np.inf, -np.inf
+        for a in range(first, last, _PIECE):
+            here = slice(a, min(a + _PIECE, last))
+            weight = None if w is None else w[here]
+            if compiled is None:
+                _refine(collapse(f[here], y[here], weight, soft=soft), on, numbers, parts, table)
+            else:
+                scores, labels = np.ascontiguousarray(f[here]), np.ascontiguousarray(y[here], dtype=np.float64)
+                weight = np.zeros(0) if weight is None else np.ascontiguousarray(weight)
+                compiled.refine()(scores, labels, weight, on.extra_before, on.extra, numbers, parts, table)
+        table[:, :3] += table[:, 5:]
+        return table
+
+    tables = in_threads(0, len(f), _THREADS, work)
+    whole: Floats = tables[0][:, :5]
+    for table in tables[1:]:
+        whole[:, :3] += table[:, :3]
+        whole[:, 3] = np.minimum(whole[:, 3], table[:, 3])
+        whole[:, 4] = np.maximum(whole[:, 4], table[:, 4])
+    return whole
+
+
+def _refine(runs: Runs, on: Ruler, numbers: Ints, parts: int, table: Floats) -> None:
+    located = on.locate(runs.f)
+    number = numbers[located.cell]
+    chosen = np.flatnonzero(number >= 0)
+    if len(chosen) == 0:
+        return
+    at = number[chosen] * parts + np.minimum((located.r[chosen] * parts).astype(np.int64), parts - 1)
+    # Scores ascend, and so do the parts: each part is one stretch.
+    first = np.flatnonzero(np.append(True, at[1:] != at[:-1]))
+    last = np.append(first[1:], len(at)) - 1
+    held = at[first]
+    for column, values in enumerate((runs.weight, runs.e, runs.positive)):
+        table[held, column] += np.add.reduceat(values[chosen], first)
+    table[held, 3] = np.minimum(table[held, 3], runs.f[chosen[first]])
+    table[held, 4] = np.maximum(table[held, 4], runs.f[chosen[last]])

@@ -1,0 +1,300 @@
+"""Arrays → Summary: chunked NumPy always, compiled kernels in threads when numba is there and n is large enough to pay."""
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from importlib.util import find_spec
+from types import ModuleType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trueness._types import Floats, Ints
+from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
+from trueness.errors import InputError
+from trueness.inputs.faults import DROPPABLE, REASONS
+from trueness.inputs.rows import (
+    ZERO_WEIGHT,
+    Rows,
+    chunk_stream,
+    classify,
+    raise_bad_rows,
+    raise_none_left,
+    read_rows,
+    weight_exponent,
+)
+from trueness.summary.ruler import Ruler, ruler
+from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
+
+Array = NDArray[Any]
+
+# Loading numba takes about half a second, a compiled pass saves about 10 ns a row: below these sizes NumPy is as good.
+PAYS_ONCE_LOADED = 1 << 18
+PAYS_TO_LOAD = 1 << 22
+_PIECE = 1 << 17  # rows a compiled kernel takes at a time
+_SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
+# What each thread holds decides how many fit in 64 MiB: 5 and 17 MB compiled, 13 and 22 MB plain.
+_HARD_THREADS, _FLOAT_THREADS, _PLAIN_HARD_THREADS, _PLAIN_FLOAT_THREADS = 8, 2, 4, 2
+
+
+def summarize(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    sample_weight: Any = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    align: Literal["position", "index"] | None = None,
+) -> Summary:
+    r"""Reduce rows to the sums from which every metric is computed.
+
+    For each cell of one fixed partition of [0, 1] (the ruler, 48 746 cells) and each label the summary keeps the number of
+    rows and the sums of the first three powers of the score: exact integers for hard labels without weights, float64
+    otherwise. Summaries of parts add up to the summary of the whole.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Outcomes: 0/1 or booleans, or soft labels in [0, 1]. Also an iterator of chunks.
+    y_prob : array-like
+        Predicted probabilities in [0, 1]. Also an iterator of chunks.
+    sample_weight : array-like, optional
+        Weights ≥ 0. A row of weight zero counts as absent (it is still checked).
+    bins : int or iterable of int
+        Bin counts that should be exact unions of cells, besides the divisors of 2^14, 100 and 15 which always are.
+    nan : {"raise", "drop"}
+        What happens to rows with a missing value; dropped rows are counted in ``.rejected``.
+    pos_label : optional
+        The label that counts as 1, for labels that are not 0 and 1.
+    align : {"position", "index"}, optional
+        How to pair pandas Series whose indexes differ; without it that is an error.
+
+    Returns
+    -------
+    Summary
+
+    Examples
+    --------
+    >>> a = summarize([0, 1, 1], [0.2, 0.7, 0.9])
+    >>> b = summarize([1, 0], [0.6, 0.1])
+    >>> a + b
+    <Summary of 5 rows in 5 of 48746 cells, integer sums>
+    >>> a + b == summarize([0, 1, 1, 1, 0], [0.2, 0.7, 0.9, 0.6, 0.1])
+    True
+    """
+    on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
+    if "torch" in sys.modules and sample_weight is None and pos_label is None:
+        from trueness.engines.torch.sums import reduce_on_device
+
+        if (found := reduce_on_device(y_true, y_prob, on, nan)) is not None:
+            return found
+    parts = chunk_stream(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label)
+    if parts is None:
+        return reduce_rows(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, align=align), on)
+    whole = sum((reduce_some(part, on) for part in parts), start=empty_summary(on))
+    if whole.n == 0:
+        raise InputError(f"no rows: the chunks hold {whole.rows_in} rows, none usable ({dict(whole.rejected)}).")
+    return whole
+
+
+def reduce_rows(rows: Rows, on: Ruler) -> Summary:
+    """The summary of the rows, of which there must be some; bad ones raise, or are counted, as `rows.nan` says."""
+    whole = reduce_some(rows, on)
+    if whole.n == 0:
+        raise_none_left(rows, dict(whole.rejected))
+    return whole
+
+
+def reduce_some(rows: Rows, on: Ruler, *, floats: bool = False) -> Summary:
+    """The summary of the rows, of which none need be usable; with `floats` in float64 whatever the labels are."""
+    exponent = weight_exponent(rows)
+    parts = [
+        _reduce_segment(rows, on, exponent, start, min(start + _SEGMENT, len(rows)), floats)
+        for start in range(0, len(rows), _SEGMENT)
+    ]
+    return sum(parts[1:], start=parts[0])
+
+
+def nothing_odd(rows: Rows) -> bool:
+    """Whether every row of unweighted columns is usable as it is, seen in one quick pass."""
+
+    def work(first: int, last: int) -> bool:
+        for a in range(first, last, CHUNK):
+            for column in (rows.f, rows.y):
+                part = column.chunk(a, min(a + CHUNK, last))
+                if not (part.min() >= 0 and part.max() <= 1):  # NaN fails both
+                    return False
+        return True
+
+    return rows.w is None and all(in_threads(0, len(rows), _HARD_THREADS, work))
+
+
+def accelerator(n: int) -> ModuleType | None:
+    """The compiled kernels, when numba is installed and n rows are enough to pay for them."""
+    loaded = "trueness.engines.arrays.compiled" in sys.modules
+    if n < (PAYS_ONCE_LOADED if loaded else PAYS_TO_LOAD):
+        return None
+    spec = find_spec("numba")
+    if spec is None or spec.origin is None:  # absent, or a mere folder of that name
+        return None
+    from trueness.engines.arrays import compiled
+
+    return compiled
+
+
+def in_threads(start: int, stop: int, threads: int, work: Callable[[int, int], Any]) -> list[Any]:
+    """Results of `work(a, b)` over a split of start…stop into as many contiguous parts as there are cores for."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    count = max(1, min(threads, available))
+    cuts = [start + (stop - start) * i // count for i in range(count + 1)]
+    if count == 1:
+        return [work(start, stop)]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(work, cuts[:-1], cuts[1:]))
+
+
+def _reduce_segment(rows: Rows, on: Ruler, exponent: int, start: int, stop: int, floats: bool) -> Summary:
+    compiled = accelerator(stop - start)
+    if rows.w is None and not floats:
+        try:
+            if compiled is None:
+                return _plain(rows, lambda: HardSums(on), _PLAIN_HARD_THREADS, start, stop)
+            return _compiled_hard(rows, on, compiled, start, stop)
+        except SoftLabelMet:
+            pass  # a soft label may come late; integers cannot hold it, so the rows are summed again in float64
+    if compiled is None or exponent:  # the kernel would take a weight that scaling makes vanish for a weight of zero
+        return _plain(rows, lambda: FloatSums(on, exponent), _PLAIN_FLOAT_THREADS, start, stop)
+    return _compiled_float(rows, on, compiled, start, stop)
+
+
+class _Rejects:
+    """Rows that could not be used, counted by reason, and values that were clipped."""
+
+    def __init__(self) -> None:
+        self.codes = np.zeros(len(REASONS) + 1, dtype=np.int64)
+        self.clipped = 0
+
+    def add(self, sums: HardSums | FloatSums, rows: Rows, f: Array, y: Array, w: Array | None) -> None:
+        """Sum the usable rows of a chunk and count the others."""
+        codes, f, y, w, clipped = classify(rows, f, y, w)
+        self.clipped += clipped
+        if codes.any():
+            self.codes += np.bincount(-codes.astype(np.int64), minlength=len(self.codes))
+            usable = codes == 0
+            f, y, w = f[usable], y[usable], None if w is None else w[usable]
+        sums.add(f, y, w)  # type: ignore[arg-type]
+
+    def facts(self, rows: Rows, zero_weight: int) -> dict[str, Any]:
+        """What a summary keeps of this; raises when a rejected row is not allowed."""
+        met = [code for code in REASONS if self.codes[-code]]
+        if any(rows.nan == "raise" or code not in DROPPABLE for code in met):
+            raise_bad_rows(rows)
+        rejected = {REASONS[code]: int(self.codes[-code]) for code in met}
+        if zero_weight:
+            rejected[ZERO_WEIGHT] = zero_weight
+        return {"rejected": rejected, "clipped": self.clipped, "source": tuple(sorted(rows.notes))}
+
+
+def _plain(rows: Rows, new_sums: Callable[[], HardSums | FloatSums], threads: int, start: int, stop: int) -> Summary:
+    def work(first: int, last: int) -> tuple[HardSums | FloatSums, _Rejects]:
+        sums, rejects = new_sums(), _Rejects()
+        for a in range(first, last, CHUNK):
+            rejects.add(sums, rows, *_columns(rows, a, min(a + CHUNK, last)))
+        return sums, rejects
+
+    results = in_threads(start, stop, min(threads, (stop - start) // CHUNK), work)
+    facts = _merged([rejects for _, rejects in results]).facts(rows, sum(sums.zero_weight for sums, _ in results))
+    whole: Summary = results[0][0].summary(**facts)
+    return sum((sums.summary() for sums, _ in results[1:]), start=whole)
+
+
+def _columns(rows: Rows, a: int, b: int) -> tuple[Array, Array, Array | None]:
+    return rows.f.chunk(a, b), rows.y.chunk(a, b), None if rows.w is None else rows.w.chunk(a, b)
+
+
+def _compiled_hard(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop: int) -> Summary:
+    def work(first: int, last: int) -> tuple[Ints, _Rejects, HardSums | None]:
+        table = _aligned((2 * on.cells, 4))
+        odd_rows, rejects = None, _Rejects()
+        for a in range(first, last, _PIECE):
+            f, y, _ = _columns(rows, a, min(a + _PIECE, last))
+            f, y = _kernel_scores(f), _kernel_labels(y)
+            if compiled.hard(f.dtype, y.dtype)(f, y, on.cut, on.extra_before, on.extra, table):
+                odd = ~((f >= 0) & (f <= 1) & ((y == 0) | (y == 1)))
+                if np.any((y[odd] > rows.y.tolerance) & (y[odd] < 1 - rows.y.tolerance)):
+                    raise SoftLabelMet
+                odd_rows = odd_rows or HardSums(on)
+                rejects.add(odd_rows, rows, f[odd], y[odd], None)
+        return table, rejects, odd_rows
+
+    results = in_threads(start, stop, _HARD_THREADS, work)
+    table = sum(table for table, _, _ in results).reshape(-1, 8)
+    facts = _merged([rejects for _, rejects, _ in results]).facts(rows, 0)
+    others = (odd_rows.summary() for _, _, odd_rows in results if odd_rows)
+    return sum(others, start=integer_summary(table, on, **facts))
+
+
+def _aligned(shape: tuple[int, int]) -> Ints:
+    """Zeros that begin at a cache line: a cell's eight integers, four a label, are one line."""
+    size = shape[0] * shape[1] * 8
+    memory = np.zeros(size + 64, dtype=np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(np.int64).reshape(shape)
+
+
+def _kernel_scores(f: Array) -> Array:
+    return np.ascontiguousarray(f, dtype=np.float32 if f.dtype == np.float32 else np.float64)
+
+
+def _kernel_labels(y: Array) -> Array:
+    if y.dtype == np.bool_:
+        y = y.view(np.uint8)
+    if y.dtype.kind in "iu" and y.dtype != np.uint8:
+        return np.ascontiguousarray(y, dtype=np.int64)
+    return np.ascontiguousarray(y, dtype=np.uint8 if y.dtype == np.uint8 else np.float64)
+
+
+def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop: int) -> Summary:
+    def work(first: int, last: int) -> tuple[Floats, _Rejects, FloatSums | None, int, bool]:
+        block, total, lost = (np.zeros((on.cells, 12)) for _ in range(3))
+        odd_rows, rejects, zero_weight, any_soft = None, _Rejects(), 0, False
+        for a in range(first, last, _PIECE):
+            f, y, w = _columns(rows, a, min(a + _PIECE, last))
+            f, y = np.ascontiguousarray(f, dtype=np.float64), np.ascontiguousarray(y, dtype=np.float64)
+            weight = np.zeros(0) if w is None else np.ascontiguousarray(w, dtype=np.float64)
+            odd, zero, soft = compiled.soft()(f, y, weight, on.cut, on.extra_before, on.extra, block, total, lost)
+            zero_weight += zero
+            any_soft = any_soft or soft > 0
+            if odd:
+                away = ~((f >= 0) & (f <= 1) & (y >= 0) & (y <= 1))
+                if w is not None:
+                    away |= ~((w >= 0) & (w < np.inf))
+                odd_rows = odd_rows or FloatSums(on)
+                rejects.add(odd_rows, rows, f[away], y[away], None if w is None else w[away])
+        compiled.finish()(block, total, lost)
+        total += lost
+        return total, rejects, odd_rows, zero_weight, any_soft
+
+    results = in_threads(start, stop, _FLOAT_THREADS, work)
+    others = [odd_rows for _, _, odd_rows, _, _ in results if odd_rows]
+    zeros = sum(zero for _, _, _, zero, _ in results) + sum(sums.zero_weight for sums in others)
+    facts = _merged([rejects for _, rejects, *_ in results]).facts(rows, zeros)
+    parts = [
+        float_summary(total[on.row_of_cell, 11].astype(np.int64), total[on.row_of_cell, :11].T, on, soft=soft)
+        for total, _, _, _, soft in results
+    ]
+    whole: Summary = sum((sums.summary() for sums in others), start=sum(parts[1:], start=parts[0]))
+    return replace(whole, **facts)
+
+
+def _merged(rejects: list[_Rejects]) -> _Rejects:
+    merged = _Rejects()
+    for part in rejects:
+        merged.codes += part.codes
+        merged.clipped += part.clipped
+    return merged

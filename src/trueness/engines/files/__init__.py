@@ -1,0 +1,1 @@
+"""Files of any size → Summary: DuckDB reads, the array engine reduces."""

@@ -1,0 +1,137 @@
+"""Outcomes in files: numbers, true and false, or labels of which one is the event."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NoReturn
+
+from trueness.engines.files.tables import Table, unreadable
+from trueness.errors import InputError
+from trueness.inputs.labels import Observed, is_number_text, text_problem
+
+
+class Outcomes:
+    """How a query turns the column of outcomes into numbers."""
+
+    def __init__(self, connection: Any, tables: list[Table], name: str, pos_label: Any) -> None:
+        if pos_label is not None and not isinstance(pos_label, str | int | float):
+            raise InputError(f"pos_label={pos_label!r} is not a text or a number. Pass the value that means the event.")
+        self._connection, self._tables, self.name = connection, tables, name
+        self._event = str(pos_label).lower() if isinstance(pos_label, bool) else pos_label
+        if self.labels:
+            self._check()
+
+    @cached_property
+    def labels(self) -> bool:
+        """Whether outcomes are told by comparing labels: an event is named, or the first outcome is no number."""
+        first = self._tables[0]
+        if self._event is not None or first.types[self.name] == "text":
+            return True
+        if first.typed:
+            return False
+        query = f"SELECT t FROM ({self._text(first)}) WHERE t IS NOT NULL LIMIT 1"
+        found = fetched(self._connection, first, query)
+        return bool(found) and not is_number_text(found[0][0])
+
+    @cached_property
+    def _by_number(self) -> bool:
+        """Whether 1, 1.0 and 01 are one label: the event is a number, and so may be what the files hold."""
+        held = self._tables[0].types[self.name]
+        return self._event is not None and held in ("number", "float32", "") and is_number_text(str(self._event))
+
+    @property
+    def values(self) -> list[Any]:
+        """What is bound in the query."""
+        if not self.labels:
+            return []
+        return ["true" if self._event is None else float(self._event) if self._by_number else str(self._event)]
+
+    @property
+    def notes(self) -> list[str]:
+        """What the result should say of it."""
+        return [] if self._event is None else [f"column {self.name!r}: {self._event!r} counted as 1, every other value as 0"]
+
+    def number(self, table: Table, numbers: Sequence[str]) -> str:
+        """The outcome in SQL: a DOUBLE, NaN where missing."""
+        if not self.labels:
+            return f"coalesce({table.number(self.name, numbers)}, 'nan'::DOUBLE)"
+        label = f"({table.text(self.name)})"
+        missing = f"{label} IS NULL"
+        if self._by_number:
+            label = table.number(self.name) if table.typed else f"TRY({label}::DOUBLE)"
+            # NaN is no label: only a finite number minus itself is 0.
+            missing = f"({label} - {label}) IS DISTINCT FROM 0.0" if table.typed else missing
+        elif self._event is None:
+            label = f"lower{label}"
+        return f"CASE WHEN {missing} THEN 'nan'::DOUBLE WHEN {label} = $1 THEN 1.0 ELSE 0.0 END"
+
+    def _check(self) -> None:
+        """The event occurs, or outcomes are true and false; else say which values there are."""
+        if self._event is None and not self.understood:
+            self._raise_labels()
+        if self._event is None:
+            return
+        events = 0
+        for table in self._tables:
+            query = f"SELECT count(*) FROM (SELECT {self.number(table, ())} AS y FROM {table.source()}) WHERE y = 1.0"
+            events += fetched(self._connection, table, query, self.values)[0][0]
+        observed = self.observed()
+        if not events and len(observed.counts) > 1:
+            raise InputError(
+                f"column {self.name!r}: 0 of {observed.total} values equal {self._event!r}. {observed} "
+                "Pass the one that means the event as pos_label=."
+            )
+
+    def _raise_labels(self) -> NoReturn:
+        observed = self.observed()
+        table = next(table for table in self._tables if self.observed([table]).total)
+        inner = f"SELECT t, row_number() OVER () - 1 AS i FROM ({self._text(table)})"
+        query = f"SELECT i, t FROM ({inner}) WHERE t IS NOT NULL ORDER BY i LIMIT 1"
+        ((row, value),) = fetched(self._connection, table, query)
+        total = observed.total
+        raise InputError(text_problem(f"column {self.name!r}", total, total, table.place(row), value, observed))
+
+    @cached_property
+    def understood(self) -> bool:
+        """Whether labels are true and false."""
+        return {label.lower() for label in self.observed().counts} <= {"true", "false"}
+
+    def observed(self, tables: list[Table] | None = None) -> Observed:
+        """How often each label occurs, the most frequent ones."""
+        observed = Observed()
+        for table in self._tables if tables is None else tables:
+            ((count,),) = fetched(self._connection, table, f"SELECT count(t) FROM ({self._text(table)})")
+            observed.total += count
+            query = (
+                f"SELECT t, count(*) FROM ({self._text(table)}) WHERE t IS NOT NULL GROUP BY t ORDER BY 2 DESC, 1 LIMIT 10000"
+            )
+            for label, rows in fetched(self._connection, table, query):
+                observed.counts[label] += rows
+        return observed
+
+    def _text(self, table: Table) -> str:
+        return f"SELECT {table.text(self.name)} AS t FROM {table.source()}"
+
+
+def fetched(connection: Any, table: Table, query: str, values: Sequence[Any] = ()) -> list[Any]:
+    """All rows of a query; where DuckDB fails, the file is named."""
+    try:
+        found = connection.sql(query, params=list(values)) if values else connection.sql(query)
+        return found.fetchall()  # type: ignore[no-any-return]
+    except Exception as error:
+        raise unreadable(table.path, error) from error
+
+
+def raise_text(connection: Any, table: Table, outcomes: Outcomes, names: Sequence[str]) -> NoReturn:
+    """Say which text is not a number, in every column."""
+    found = []
+    bad = "t IS NOT NULL AND TRY(t::DOUBLE) IS NULL"
+    for name in dict.fromkeys(names):
+        if name == outcomes.name and outcomes.labels:
+            continue
+        text = f"SELECT {table.text(name)} AS t, row_number() OVER () - 1 AS i FROM {table.source()}"
+        ((total, count),) = fetched(connection, table, f"SELECT count(*), count(*) FILTER (WHERE {bad}) FROM ({text})")
+        if count:
+            ((row, value),) = fetched(connection, table, f"SELECT i, t FROM ({text}) WHERE {bad} ORDER BY i LIMIT 1")
+            observed = outcomes.observed() if name == outcomes.name else None
+            found.append(text_problem(f"column {name!r}", total, count, table.place(row), value, observed))
+    raise InputError("\n".join(found) or f"{table.path!r}: changed while it was read. Keep it unchanged.")

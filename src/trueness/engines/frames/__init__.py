@@ -1,0 +1,1 @@
+"""Data frames → Summary: columns in memory, plans that run elsewhere, partitions."""

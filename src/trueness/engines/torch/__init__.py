@@ -1,0 +1,1 @@
+"""Tensors → Summary, where they are."""

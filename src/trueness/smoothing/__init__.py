@@ -1,0 +1,1 @@
+"""Gaussian smoothing written once: cosine series, kernels, integrals of absolute values, the fixed point."""

@@ -1,0 +1,1 @@
+"""Sums: the ruler they lie on, their columns, the summary itself and its file."""

@@ -1,0 +1,310 @@
+"""Summaries: sums against plain Python arithmetic, addition, equality, files."""
+
+import functools
+import itertools
+import json
+import operator
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trueness import Summary, smooth_ece, summarize
+from trueness.errors import SummaryError, TruenessError
+from trueness.summary.columns import FLOAT_SUMS
+from trueness.summary.file import decode, encode
+from trueness.summary.ruler import ruler
+from trueness.summary.summary import integer_summary
+
+# r^j is kept to 31 bits per row, so a sum is off by at most half a unit of the last bit a row.
+ROUNDING = 2.0**-32 + 1e-12
+
+
+def data(n=500, seed=0, *, soft=False, weights=False):
+    rng = np.random.default_rng(seed)
+    f = np.concatenate([rng.random(n), rng.beta(0.2, 0.2, n).round(2), [0.0, 1.0, 0.5]])
+    y = rng.random(len(f)) if soft else (rng.random(len(f)) < f).astype(float)
+    return y, f, rng.exponential(size=len(f)) if weights else None
+
+
+def kinds():
+    return [data(), data(soft=True), data(weights=True), data(soft=True, weights=True)]
+
+
+def test_integer_sums_are_those_of_the_definition():
+    y, f, _ = data()
+    summary = summarize(y, f)
+    on = summary.ruler
+    cell = on.locate(f).cell
+    for row, c in enumerate(summary.cells):
+        for label in (0, 1):
+            here = f[(cell == c) & (y == label)]
+            expected = [len(here)]
+            for power in (1, 2, 3):
+                total = 0
+                for score in here:
+                    r = float(Fraction(float(score)) * int(on.unit[c]) - int(on.k[c]))
+                    r_power = {1: r, 2: r * r, 3: (r * r) * r}[power]
+                    total += int(np.floor(r_power * 2.0**31 + 0.5))
+                expected += [total >> 31, total & (2**31 - 1)]
+            assert summary.sums[7 * label : 7 * label + 7, row].tolist() == expected
+
+
+@pytest.mark.parametrize(("y", "f", "w"), kinds())
+def test_float_sums_are_those_of_the_definition(y, f, w):
+    summary = summarize(y, f, sample_weight=w)
+    on = summary.ruler
+    at = on.locate(f)
+    w = np.ones(len(f)) if w is None else w
+    e, r = y - f, at.r
+    terms = [w, w * r, w * r**2, w * e, w * e * r, w * e * r**2, w * y**2, w * np.maximum(e, 0), w**2]
+    terms += [w**2 * f * (1 - f), w**2 * e**2]
+    assert len(terms) == len(FLOAT_SUMS)
+    for column, term in enumerate(terms):
+        expected = np.bincount(at.cell, term, minlength=on.cells)[summary.cells]
+        assert np.all(np.abs(getattr(summary.columns, FLOAT_SUMS[column]) - expected) <= summary.rows * ROUNDING)
+    m = summary.moments
+    centre = m.mean[np.searchsorted(summary.cells, at.cell)]
+    for got, term in [(m.spread, w * (f - centre) ** 2), (m.e1, w * e * (f - centre)), (m.e2, w * e * (f - centre) ** 2)]:
+        expected = np.bincount(at.cell, term, minlength=on.cells)[summary.cells]
+        assert got == pytest.approx(expected, rel=1e-6, abs=1e-13)
+    assert m.brier == pytest.approx(float((w * e**2).sum()), rel=1e-12)
+
+
+@pytest.mark.parametrize(("y", "f", "w"), kinds())
+@pytest.mark.parametrize("parts", [1, 2, 7, 64])
+def test_parts_in_any_order_add_up_to_the_whole(y, f, w, parts):
+    whole = summarize(y, f, sample_weight=w)
+    rng = np.random.default_rng(parts)
+    pieces = [
+        summarize(y[i], f[i], sample_weight=None if w is None else w[i]) for i in np.array_split(rng.permutation(len(f)), parts)
+    ]
+    merged = functools.reduce(operator.add, rng.permutation(np.array(pieces, dtype=object)))
+    assert merged.n == whole.n
+    assert sum(pieces) == functools.reduce(operator.add, pieces)
+    if whole.exact:
+        assert merged == whole
+        assert merged.digest == whole.digest
+    else:
+        assert np.array_equal(merged.cells, whole.cells)
+        assert merged.sums == pytest.approx(whole.sums, rel=1e-12, abs=1e-12)
+
+
+@given(st.lists(st.tuples(st.sampled_from([0, 1]), st.floats(0, 1)), min_size=3, max_size=40), st.randoms())
+def test_addition_is_associative_and_commutative_bit_for_bit(rows, random):
+    y, f = map(np.array, zip(*rows, strict=True))
+    cut = sorted(random.sample(range(1, len(f)), 2))
+    a, b, c = (summarize(y[i:j], f[i:j]) for i, j in itertools.pairwise([0, *cut, len(f)]))
+    assert (a + b) + c == a + (b + c) == c + (b + a) == summarize(y, f)
+
+
+def test_integer_and_float_summaries_add_to_a_float_one():
+    y, f, _ = data()
+    ys, fs, w = data(seed=1, soft=True, weights=True)
+    both = summarize(y, f) + summarize(ys, fs, sample_weight=w)
+    direct = summarize(np.concatenate([y, ys]), np.concatenate([f, fs]), sample_weight=np.concatenate([np.ones(len(y)), w]))
+    assert not both.exact
+    assert both.soft
+    assert np.all(np.abs(both.sums - direct.sums) <= both.rows * ROUNDING)
+    assert both == summarize(ys, fs, sample_weight=w) + summarize(y, f)
+
+
+def test_equality_is_of_ruler_and_sums_not_of_how_the_rows_came():
+    y, f, _ = data()
+    plain = summarize(y, f)
+    dropped = summarize(np.append(y, np.nan), np.append(f, 0.5), nan="drop")
+    assert plain == dropped
+    assert hash(plain) == hash(dropped)
+    assert plain.rejected != dropped.rejected
+    assert plain != summarize(y, f, bins=(12,))
+    assert plain != summarize(1 - y, f)
+    assert plain != "a summary"
+
+
+def test_different_rulers_do_not_add():
+    with pytest.raises(SummaryError, match=r"bins=\(\) and bins=\(12,\).*same bins"):
+        summarize([0], [0.5]) + summarize([0], [0.5], bins=12)
+
+
+def test_adding_something_else():
+    with pytest.raises(TypeError):
+        summarize([0], [0.5]) + 1
+
+
+def test_three_summaries_that_each_claim_two_billion_rows():
+    """n beyond 2^32 in one cell: a single int64 of Σ floor(r·2^31 + ½) would overflow."""
+    count = 2**31
+    table = np.zeros((ruler().cells, 8), dtype=np.int64)
+    table[ruler().row_of_cell[-1], 4:] = [count, count * 2**31 - 1, count * 2**31 - 1, count * 2**31 - 1]
+    huge = integer_summary(table, ruler())
+    three = huge + huge + huge
+    assert three.n == 3 * count
+    assert three.moments.mean[-1] == pytest.approx(1.0, abs=1e-15)
+    whole, numerator = three.sums[8, -1], three.sums[9, -1]
+    assert int(whole) * 2**31 + int(numerator) == 3 * (count * 2**31 - 1)
+    assert sum([huge] * 8, start=0) == (three + three) + (huge + huge)
+
+
+def test_counts_and_notes():
+    summary = summarize([0, 1, np.nan, 1, 0], [0.5, np.inf, 0.5, 1 + 2**-52, 0.2], nan="drop")
+    assert dict(summary.rejected) == {"prediction missing or not finite": 1, "outcome missing or not finite": 1}
+    assert summary.rows_in == 5
+    assert summary.n == 3
+    notes = "\n".join(summary.notes)
+    assert "1 values beyond 0 or 1 by at most 4 units" in notes
+    assert "too few rows: 3" in notes
+    merged = summary + summary
+    assert merged.rows_in == 10
+    assert merged.clipped == 2
+
+
+@pytest.mark.parametrize("w", [None, [0.3, 0.1, 0.7]])
+@pytest.mark.parametrize(
+    ("y", "f", "note"),
+    [
+        ([0, 0, 0], [0.1, 0.7, 0.3], "no outcome is 1"),
+        ([1, 1, 1], [0.1, 0.7, 0.3], "every outcome is 1"),
+        ([1, 0, 1], [0, 1, 1], "predictions are all 0 or 1"),
+    ],
+)
+def test_notes_on_the_data(y, f, w, note):
+    assert note in " ".join(summarize(y, f, sample_weight=w).notes)
+
+
+def test_an_ordinary_summary_has_no_notes():
+    assert summarize(*data()[:2]).notes == ()
+
+
+def test_float32_is_noted():
+    y, f, _ = data()
+    assert any("float32" in note for note in summarize(y, f.astype(np.float32)).notes)
+
+
+def test_repr_answers_how_many_rows():
+    assert repr(summarize([0, 1], [0.2, 0.7])) == "<Summary of 2 rows in 2 of 48746 cells, integer sums>"
+    assert "soft labels" in repr(summarize([0.5], [0.2]))
+
+
+# ------------------------------------------------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(("y", "f", "w"), kinds())
+@pytest.mark.parametrize("bins", [(), (12, 37)])
+def test_a_file_gives_the_summary_back(tmp_path, y, f, w, bins):
+    summary = (
+        summarize(np.append(y, np.nan), np.append(f, 0.1), nan="drop", bins=bins)
+        if w is None
+        else summarize(y, f, sample_weight=w, bins=bins)
+    )
+    path = tmp_path / "day.tns"
+    summary.save(path)
+    back = Summary.load(str(path))
+    assert back == summary
+    assert back.n == summary.n
+    assert back.notes == summary.notes
+    assert dict(back.rejected) == dict(summary.rejected)
+    assert smooth_ece(back) == smooth_ece(summary)
+    assert path.read_bytes() == encode(summary)
+    assert os.listdir(tmp_path) == ["day.tns"]
+
+
+def test_every_flipped_or_missing_byte_is_an_error():
+    content = encode(summarize([0, 1, 1], [0.2, 0.7, 0.3]))
+    for i in range(len(content)):
+        flipped = bytearray(content)
+        flipped[i] ^= 0x5A
+        with pytest.raises(SummaryError):
+            decode(bytes(flipped), "x")
+        with pytest.raises(SummaryError):
+            decode(content[:i], "x")
+    with pytest.raises(SummaryError):
+        decode(content + b"0", "x")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"not a summary at all", b"{}" * 100, b"PK" + bytes(200)])
+def test_foreign_files_are_errors(tmp_path, content):
+    path = tmp_path / "other"
+    path.write_bytes(content)
+    with pytest.raises(SummaryError, match=r"other.*not a trueness summary"):
+        Summary.load(path)
+
+
+def resigned(change):
+    """A file whose content was changed and whose digest was made to fit again."""
+    import hashlib
+    import io
+    import zipfile
+
+    with np.load(io.BytesIO(encode(summarize([0, 1, 1], [0.2, 0.7, 0.3])))) as archive:
+        arrays = {k: archive[k] for k in archive.files}
+    header = json.loads(arrays.pop("header").tobytes())
+    change(header, arrays)
+    buffer = io.BytesIO()
+    np.savez(buffer, header=np.frombuffer(json.dumps(header).encode(), dtype=np.uint8), **arrays)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.comment = b"0" * 64
+    body = buffer.getvalue()[:-64]
+    return body + hashlib.sha256(body).hexdigest().encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda h, a: h.update(version=2), "version 2"),
+        (lambda h, a: h.update(format="other"), "format 'other'"),
+        (lambda h, a: a.update(cells=a["cells"][::-1]), "do not fit together"),
+        (lambda h, a: a.update(cells=a["cells"] + 50_000), "do not fit together"),
+        (lambda h, a: a.update(rows=a["rows"] + 1), "do not fit together"),
+        (lambda h, a: a.update(sums=a["sums"][:5]), "do not fit together"),
+        (lambda h, a: a.update(sums=-a["sums"]), "do not fit together"),
+        (lambda h, a: a.update(sums=a["sums"] * np.nan), "do not fit together"),
+        (lambda h, a: a.update(sums=a["sums"] + 1), "do not fit together"),
+        (lambda h, a: a.pop("sums"), "not a trueness summary"),
+        (lambda h, a: h.pop("bins"), "not a trueness summary"),
+        (lambda h, a: h.update(bins=[0]), "bins: 0"),
+    ],
+)
+def test_contents_that_no_reduction_produces_are_errors(change, message):
+    with pytest.raises(TruenessError, match=message):
+        decode(resigned(change), "x")
+
+
+def test_no_pickle_is_read():
+    def change(header, arrays):
+        arrays["sums"] = np.array([os.getcwd], dtype=object)
+
+    with pytest.raises(TruenessError):
+        decode(resigned(change), "x")
+
+
+def test_saving_replaces_atomically_and_keeps_the_old_file_on_failure(tmp_path, monkeypatch):
+    path = tmp_path / "s.tns"
+    summarize([0], [0.5]).save(path)
+    old = path.read_bytes()
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        summarize([1], [0.5]).save(path)
+    assert path.read_bytes() == old
+    assert os.listdir(tmp_path) == ["s.tns"]
+
+
+def test_a_symlink_itself_is_replaced(tmp_path):
+    target = tmp_path / "target"
+    target.write_text("precious")
+    link = tmp_path / "s.tns"
+    link.symlink_to(target)
+    summarize([0], [0.5]).save(link)
+    assert target.read_text() == "precious"
+    assert not link.is_symlink()
+
+
+def test_a_directory_is_not_overwritten(tmp_path):
+    with pytest.raises(IsADirectoryError, match="directory"):
+        summarize([0], [0.5]).save(tmp_path)
