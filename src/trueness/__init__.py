@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from trueness.engines.files.summarize import summarize_files
     from trueness.engines.frames.dispatch import summarize_frame
     from trueness.engines.sql.text import sql
+    from trueness.inference.floor import noise_floor
     from trueness.inference.groups import GroupTests, group_tests
     from trueness.inference.intervals import Interval, confidence_interval
     from trueness.inference.significance import CalibrationTest, calibration_test
-    from trueness.inference.simulation import noise_floor
     from trueness.metrics.binned import binned_ece, soft_mean_ece
     from trueness.metrics.continuity import ece_continuity_gap
     from trueness.metrics.cumulative import CumulativeError, ecce, ecce_mad, ecce_r
@@ -95,7 +95,7 @@ _HOMES = {
     "engines.sql.text": ("sql",),
     "inference.groups": ("GroupTests", "group_tests"),
     "inference.intervals": ("Interval", "confidence_interval"),
-    "inference.simulation": ("noise_floor",),
+    "inference.floor": ("noise_floor",),
     "inference.significance": ("CalibrationTest", "calibration_test"),
     "metrics.binned": ("binned_ece", "soft_mean_ece"),
     "metrics.continuity": ("ece_continuity_gap",),

@@ -12,7 +12,7 @@ from trueness._text import page
 from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth import SmoothCurve, smooth_curve
 from trueness.data.sample import NAMES as ARGUMENTS
-from trueness.data.sample import RowData
+from trueness.data.sample import RowSample, Sample, as_sample
 from trueness.engines.frames.dispatch import computes_elsewhere, summarize_frame
 from trueness.engines.frames.memory import column_of
 from trueness.errors import InputError
@@ -38,7 +38,7 @@ class MetricLine:
     name: str
     label: str
     value: float
-    interval: Interval
+    interval: Interval | None
     noise_floor: float | None
     test: CalibrationTest | None
 
@@ -49,8 +49,8 @@ class MetricLine:
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
         """The line as text: name, value, interval, noise floor, p."""
-        low, high = self.interval.low, self.interval.high
-        span = "–" if math.isnan(low) else f"{number(low)} to {number(high)}"
+        interval = self.interval
+        span = "–" if interval is None or math.isnan(interval.low) else f"{number(interval.low)} to {number(interval.high)}"
         floor = "–" if self.noise_floor is None else number(self.noise_floor)
         p = "–" if self.test is None else self.test.shown.removeprefix("= ")
         return self.label, number(self.value), span, floor, p
@@ -74,7 +74,7 @@ class Assessment:
     rows_in: int
     rejected: Mapping[str, int]
     groups: GroupTests | None = None
-    data: RowData | Summary = field(repr=False)
+    data: Sample = field(repr=False)
 
     def __getitem__(self, name: str) -> MetricLine:
         """A metric by its name."""
@@ -92,6 +92,14 @@ class Assessment:
         return test
 
     @property
+    def interval(self) -> Interval:
+        """The interval of the verdict's measure."""
+        interval = self[HEADLINE].interval
+        if interval is None:
+            raise RuntimeError("the verdict's measure always has an interval")
+        return interval
+
+    @property
     def significant(self) -> bool:
         """Whether noise alone would do this in fewer than 1 − level of all samples."""
         return self.test.pvalue < 1 - self.level
@@ -102,8 +110,8 @@ class Assessment:
         head = self[HEADLINE]
         facts = [f"ECCE-R p {self.test.shown}"]
         size = f"SmoothECE {number(head.value)}"
-        if not math.isnan(head.interval.low):
-            size += f", {100 * self.level:.4g} % interval {number(head.interval.low)}–{number(head.interval.high)}"
+        if not math.isnan(self.interval.low):
+            size += f", {100 * self.level:.4g} % interval {number(self.interval.low)}–{number(self.interval.high)}"
         facts.append(size if head.noise_floor is None else f"{size}, noise floor {number(head.noise_floor)}")
         return f"{self._finding} ({'; '.join(facts)})."
 
@@ -111,12 +119,12 @@ class Assessment:
     def _finding(self) -> str:
         worst = self.error.worst
         if not self.significant or worst is None:
-            high = self[HEADLINE].interval.high
+            high = self.interval.high
             rest = "" if math.isnan(high) else f"; a SmoothECE up to {number(high)} is not excluded"
             return f"No miscalibration beyond noise was found, which does not show that there is none{rest}"
         gap = 100 * abs(worst.mean_gap)
         points = f"{gap:.0f}" if gap >= 99.5 else f"{gap:.2g}"
-        low, high = _lowest(self.data, worst.low, worst.high), worst.high
+        low, high = self.data.lowest_score(worst.low, worst.high, closed=worst.low == 0), worst.high
         digits = 2 if high - low >= 0.1 or high == low == round(low, 2) else 4
         where = f"between {low:.{digits}f} and {high:.{digits}f}" if high > low else f"of {low:.{digits}f}"
         way = f"points too {'high' if worst.mean_gap < 0 else 'low'}"
@@ -158,24 +166,14 @@ class Assessment:
         """The smooth reliability diagram and the cumulative plot side by side; returns the matplotlib Figure."""
         head = self[HEADLINE]
         label = f"SmoothECE {number(head.value)}"
-        if not math.isnan(head.interval.low):
-            label += f" ({number(head.interval.low)}–{number(head.interval.high)})"
+        if not math.isnan(self.interval.low):
+            label += f" ({number(self.interval.low)}–{number(self.interval.high)})"
         labels = (label, f"ECCE-R {number(self.error.range)}, p {self.test.shown}")
         return forward("plots", "draw_pair")(self.smooth_curve, self.cumulative_curve, figure=figure, labels=labels)
 
     def report(self, path: Any, *, title: str = "Calibration report") -> None:
         """Write one self-contained HTML page; the file appears whole or not at all."""
         forward("report", "write_report")(self, path, title=title)
-
-
-def _lowest(data: RowData | Summary, low: float, high: float) -> float:
-    """The smallest score in (low, high]: a range that begins before all scores has 0 for its low end, where none may be."""
-    if isinstance(data, Summary):
-        edges = data.ruler.edges[data.cells]
-        return float(edges[edges >= low].min(initial=high))
-    scores = data.arrays.f
-    inside = (scores > low) if low > 0 else (scores >= low)
-    return float(scores[inside].min(initial=high))
 
 
 def _way(low: float, high: float, gap: float) -> str:
@@ -248,7 +246,7 @@ def assess(
     wanted = list(dict.fromkeys([*metrics, HEADLINE, STATISTIC]))
     found = evidence(data, metrics=wanted, level=level, rng=seed, progress=progress)
     tests = None if groups is None else group_tests(**groups, rng=seed)
-    summary = data if isinstance(data, Summary) else data.summary()
+    summary = data.summary()
     return Assessment(
         metrics=tuple(_line(name, each) for name, each in zip(wanted, found, strict=True)),
         error=ecce(data),
@@ -264,8 +262,6 @@ def assess(
 
 
 def _line(name: str, found: Evidence) -> MetricLine:
-    if found.interval is None:
-        raise RuntimeError("intervals were asked for")
     label = METRICS[name].label
     facts: dict[str, Any] = {"interval": found.interval, "noise_floor": found.noise_floor, "test": found.test}
     return MetricLine(name=name, label=label, value=found.value, **facts)
@@ -287,15 +283,15 @@ Groups = dict[str, Any]
 
 def _read(
     y_true: Any, y_prob: Any, sample_weight: Any, by: Any, names: dict[str, str | None], nan: str, pos_label: Any
-) -> tuple[RowData | Summary, Groups | None]:
+) -> tuple[Sample, Groups | None]:
     """The data as one, and the arguments for the tests of its groups."""
     if isinstance(y_true, Summary | Mapping) and (isinstance(y_true, Summary) or _are_summaries(y_true)):
         if any(x is not None for x in (y_prob, sample_weight, by, *names.values())) or nan != "raise" or pos_label is not None:
             raise InputError("summaries already hold predictions, weights and groups; pass the summaries alone.")
         if isinstance(y_true, Summary):
-            return y_true, None
-        return whole_of(y_true), {"y_true": y_true}
-    if isinstance(y_true, RowData):
+            return as_sample(y_true), None
+        return as_sample(whole_of(y_true)), {"y_true": y_true}
+    if isinstance(y_true, RowSample):
         return y_true, None if by is None else {"y_true": y_true, "by": by}
     called = ARGUMENTS
     if computes_elsewhere(y_true):
@@ -304,14 +300,14 @@ def _read(
                 raise InputError(f"{needed} is missing. Name the frame's column, for example {needed}='y'.")
         found = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label)  # type: ignore[arg-type]
         if isinstance(found, Summary):
-            return found, None
-        return whole_of(found), {"y_true": found}
+            return as_sample(found), None
+        return as_sample(whole_of(found)), {"y_true": found}
     if any(name is not None for name in names.values()):
         y_true, y_prob, sample_weight, by = _columns(y_true, y_prob, sample_weight, by, names)
         called = tuple(f"column {name!r}" for name in names.values())  # type: ignore[assignment]
     elif y_prob is None:
         raise InputError("y_prob is missing. Pass y_true and y_prob, a Summary, or a frame with outcome= and prediction=.")
-    data = RowData(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, names=called))
+    data = RowSample(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, names=called))
     if by is None:
         return data, None
     return data, {"y_true": data, "by": by}

@@ -140,7 +140,7 @@ def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, 
         raise click.UsageError("nothing to check: pass --max METRIC=VALUE, --alpha, or both.", click.get_current_context())
     wanted = parse_limits(limits, upper=upper)
     require_alpha(alpha)
-    found = _assessed(data, level, rng, [metric.name for metric, _ in wanted if metric.interval is not None])
+    found = _assessed(data, level, rng, [metric.name for metric, _ in wanted if metric.has_interval])
     lines = checks(found, wanted, alpha, upper)
     passed = all(line.passed for line in lines)
     if as_json:

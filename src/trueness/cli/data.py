@@ -10,7 +10,7 @@ import click
 from trueness.cli.faults import Command
 
 if TYPE_CHECKING:
-    from trueness.data.sample import RowData
+    from trueness.data.sample import RowSample
     from trueness.engines.files.summarize import Columns, FileTable
     from trueness.summary.summary import Summary
 
@@ -91,7 +91,7 @@ def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command],
 
 def load(data: Data, progress: Progress | None) -> dict[str, Any]:
     """Arguments for `assess`: rows where they fit in memory, else summaries; with groups where wanted."""
-    from trueness.data.sample import RowData
+    from trueness.data.sample import RowSample
     from trueness.engines.files.sources import opened
     from trueness.engines.files.summarize import FileTable
     from trueness.metrics.cumulative import ecce
@@ -104,7 +104,7 @@ def load(data: Data, progress: Progress | None) -> dict[str, Any]:
         table = FileTable(files, roles, **data.settings())
         columns = table.columns(IN_MEMORY, progress)
         if columns is not None:
-            rows = RowData(table.checked(columns, roles.predictions[0]))
+            rows = RowSample(table.checked(columns, roles.predictions[0]))
             return {**_judged({"y_true": rows}), "by": columns.groups}
         if roles.by:
             return {"y_true": table.summaries(ruler(), progress)}
@@ -145,7 +145,7 @@ def added(files: list[str], progress: Progress | None) -> "Summary":
     return whole  # type: ignore[return-value]
 
 
-def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[str, RowData]":
+def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[str, RowSample]":
     """Several predictors on the same rows: columns of one table, or one column of several files."""
     from trueness.engines.files.sources import kind_of, opened
     from trueness.errors import InputError
@@ -174,17 +174,17 @@ def _read(data: Data, files: list[str], predictions: tuple[str, ...], key: str |
     return table, table.columns(None, progress)
 
 
-def _columns_of_one(data: Data, files: list[str], progress: Progress | None) -> "dict[str, RowData]":
-    from trueness.data.sample import RowData
+def _columns_of_one(data: Data, files: list[str], progress: Progress | None) -> "dict[str, RowSample]":
+    from trueness.data.sample import RowSample
 
     table, columns = _read(data, files, data.prediction, None, progress)
-    return _judged({name: RowData(table.checked(columns, name)) for name in data.prediction})
+    return _judged({name: RowSample(table.checked(columns, name)) for name in data.prediction})
 
 
-def _one_column_of_each(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "dict[str, RowData]":
-    from trueness.data.sample import RowData
+def _one_column_of_each(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "dict[str, RowSample]":
+    from trueness.data.sample import RowSample
 
-    found: dict[str, RowData] = {}
+    found: dict[str, RowSample] = {}
     names = _short_names(files)
     first: tuple[FileTable, Columns] | None = None
     for file, name in zip(files, names, strict=True):
@@ -192,13 +192,13 @@ def _one_column_of_each(data: Data, files: list[str], key: str | None, progress:
         if first is None:
             first = table, columns
         else:
-            _ = RowData(table.checked(columns, data.prediction[0])).arrays  # judged in the file's own order, for the line
+            _ = RowSample(table.checked(columns, data.prediction[0])).arrays  # judged in the file's own order, for the line
             columns = _paired(first[1], columns, (files[0], file), data.outcome or "", key)
-        found[name] = RowData(table.checked(columns, data.prediction[0]))
+        found[name] = RowSample(table.checked(columns, data.prediction[0]))
     return _judged(found)
 
 
-def _judged(rows: "dict[str, RowData]") -> "dict[str, RowData]":
+def _judged(rows: "dict[str, RowSample]") -> "dict[str, RowSample]":
     """The same, every row looked at while the file is there to say on which line something is wrong."""
     for each in rows.values():
         _ = each.arrays

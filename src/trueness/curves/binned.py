@@ -1,20 +1,19 @@
 """The binned reliability curve: mean outcome against mean prediction, bin by bin."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from trueness._types import Floats
+from trueness._types import Floats, Ints, Values
 from trueness.curves.curve import Curve
-from trueness.data.points import Points, points_of
-from trueness.data.sample import RowData, as_data, as_summary
-from trueness.errors import NeedsRowsError
+from trueness.data.points import Points
+from trueness.data.sample import Given, as_sample
 from trueness.inference.intervals import check_level
 from trueness.metrics.binned import binned_ece, quantile_bins
+from trueness.metrics.drawing import normal_quantile
 from trueness.options import check_choice
 from trueness.summary.ruler import check_bins, uniform_edges
-from trueness.summary.summary import Summary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,13 +39,13 @@ class BinnedCurve(Curve):
 
 
 def binned_curve(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given,
+    y_prob: Values | None = None,
     *,
     bins: int = 15,
     strategy: Literal["uniform", "quantile"] = "uniform",
     level: float = 0.95,
-    sample_weight: Any = None,
+    sample_weight: Values | None = None,
 ) -> BinnedCurve:
     """Mean prediction and mean outcome of every bin, with an interval for the mean outcome.
 
@@ -72,31 +71,30 @@ def binned_curve(
     """
     bins, alpha = check_bins(bins), 1 - check_level(level)
     check_choice("strategy", strategy, ("uniform", "quantile"))
+    sample = as_sample(y_true, y_prob, sample_weight)
     if strategy == "quantile":
-        data = as_data(y_true, y_prob, sample_weight)
-        if isinstance(data, Summary):
-            raise NeedsRowsError(
-                'strategy="quantile" needs the rows themselves; a summary does not hold them. Pass y_true and y_prob.'
-            )
-        points = points_of(data, rows=True)
-        at, _ = quantile_bins(points.score, points.weight, bins)
-        left, right = _quantile_edges(points, at, bins)
+        points = sample.rows('strategy="quantile"').points(rows=True)
+        bin_of, _ = quantile_bins(points.score, points.weight, bins)
+        left, right = _quantile_edges(points, bin_of, bins)
     else:
-        points = points_of(_with_bins(y_true, y_prob, sample_weight, bins), bins=(bins,))
-        at = points.bin_of(bins)
+        sample.summary((bins,))  # a summary's ruler must have the bins
+        points = sample.points(bins=(bins,))
+        bin_of = points.bin_of(bins)
         left, right = uniform_edges(bins)[:-1], uniform_edges(bins)[1:]
     rows, weight, predicted, e, squares = (
-        np.bincount(at, column, minlength=bins).astype(np.float64)
+        np.bincount(bin_of, column, minlength=bins).astype(np.float64)
         for column in (points.count, points.weight, points.weight * points.score, points.e, points.squares)
     )
-    held = weight > 0
-    prediction, gap = (np.divide(x, weight, out=np.full(bins, np.nan), where=held) for x in (predicted, e))
+    filled = weight > 0
+    prediction, gap = (np.divide(x, weight, out=np.full(bins, np.nan), where=filled) for x in (predicted, e))
     outcome = prediction + gap
     if points.soft or points.weighted:
-        low, high = _normal(outcome, gap, weight, squares, np.bincount(at, points.w2, minlength=bins).astype(np.float64), alpha)
+        low, high = _normal(
+            outcome, gap, weight, squares, np.bincount(bin_of, points.w2, minlength=bins).astype(np.float64), alpha
+        )
         low, high = (np.where(rows > 1, end, np.nan) for end in (low, high))  # one row says nothing of its own spread
     else:
-        low, high = _exact(rows, np.rint(np.where(held, outcome, 0.0) * rows), alpha)
+        low, high = _exact(rows, np.rint(np.where(filled, outcome, 0.0) * rows), alpha)
     return BinnedCurve(
         left=left,
         right=right,
@@ -108,23 +106,18 @@ def binned_curve(
         high=high,
         bins=bins,
         strategy=strategy,
-        binned_ece=binned_ece(y_true, y_prob, bins=bins, strategy=strategy, sample_weight=sample_weight),
+        binned_ece=binned_ece(sample, bins=bins, strategy=strategy),
         level=1 - alpha,
         n=points.n,
         soft=points.soft,
     )
 
 
-def _with_bins(y_true: Any, y_prob: Any, sample_weight: Any, bins: int) -> RowData | Summary:
-    data = as_data(y_true, y_prob, sample_weight)
-    return as_summary(data, None, None, bins=bins) if isinstance(data, Summary) else data
-
-
-def _quantile_edges(points: Points, at: Any, bins: int) -> tuple[Floats, Floats]:
+def _quantile_edges(points: Points, bin_of: Ints, bins: int) -> tuple[Floats, Floats]:
     """Where each bin begins and ends: at the smallest scores of the bins that hold rows; empty ones have no width."""
-    held, first = np.unique(at, return_index=True)
+    filled, first = np.unique(bin_of, return_index=True)
     left = np.full(bins, np.nan)
-    left[held] = points.score[first]
+    left[filled] = points.score[first]
     left[0] = 0.0
     right = np.append(left[1:], 1.0)
     for b in range(bins - 1, -1, -1):  # an empty bin begins and ends where the next one begins
@@ -147,9 +140,7 @@ def _exact(n: Floats, ones: Floats, alpha: float) -> tuple[Floats, Floats]:
 
 def _normal(outcome: Floats, gap: Floats, weight: Floats, squares: Floats, w2: Floats, alpha: float) -> tuple[Floats, Floats]:
     """Mean ± z standard errors of the residual about its mean; NaN for an empty bin."""
-    from scipy.special import ndtri
-
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = np.maximum(squares - gap**2 * w2, 0.0) / weight**2
-    reach = -float(ndtri(alpha / 2)) * np.sqrt(variance)
+    reach = normal_quantile(alpha / 2) * np.sqrt(variance)
     return np.clip(outcome - reach, 0, 1), np.clip(outcome + reach, 0, 1)

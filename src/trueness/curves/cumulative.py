@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from trueness._types import Floats, Ints
+from trueness._types import Floats, Ints, Values
 from trueness.curves.curve import Curve
 from trueness.data.extremes import Extremes
-from trueness.data.points import ROWS, Points, points_of_rows, points_of_summary
-from trueness.data.sample import RowData, as_data
-from trueness.metrics.cumulative import CumulativeError, ecce, exact_extremes
+from trueness.data.sample import Given, as_sample
+from trueness.metrics.cumulative import CumulativeError, ecce
 
 POINTS = 2000  # drawn at most, extremes always among them
 
@@ -31,7 +29,7 @@ class CumulativeCurve(Curve):
     columns = ("share", "score", "difference")
 
 
-def cumulative_curve(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> CumulativeCurve:
+def cumulative_curve(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None) -> CumulativeCurve:
     r"""Cumulative differences between outcomes and predictions, in the order of the scores.
 
     .. math:: C_k = \frac1W \sum_{j \le k} w_j\,(y_j - f_j), \quad f_1 \le \dots \le f_n
@@ -57,39 +55,34 @@ def cumulative_curve(y_true: Any, y_prob: Any = None, *, sample_weight: Any = No
     I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu (2022). Metrics of calibration for probabilistic predictions.
     JMLR 23.
     """
-    data = as_data(y_true, y_prob, sample_weight)
-    few = isinstance(data, RowData) and len(data.arrays.f) <= ROWS
-    points = points_of_rows(data) if isinstance(data, RowData) and few else _cells(data)
-    found = ecce(y_true, y_prob, sample_weight=sample_weight)
+    sample = as_sample(y_true, y_prob, sample_weight)
+    points = sample.cells()
+    error = ecce(sample)
     difference = np.append(0.0, np.cumsum(points.e)) / points.total
     share = np.append(0.0, np.cumsum(points.weight)) / points.total
     score = np.append(0.0, points.score)
-    if not few and (extremes := exact_extremes(data)) is not None:
+    if points.kind == "cells" and (extremes := sample.exact_extremes) is not None:
         share, score, difference = _with_extremes(extremes, share, score, difference)
     kept = thinned(difference)
     return CumulativeCurve(
         share=share[kept],
         score=score[kept],
         difference=difference[kept],
-        sigma=found.sigma,
-        ecce=found,
+        sigma=error.sigma,
+        ecce=error,
         n=points.n,
         soft=points.soft,
     )
 
 
-def _cells(data: Any) -> Points:
-    return points_of_summary(data.summary() if isinstance(data, RowData) else data)
-
-
 def _with_extremes(exact: Extremes, share: Floats, score: Floats, difference: Floats) -> tuple[Floats, Floats, Floats]:
     """The exact extremes of many rows lie inside cells: put in where they are."""
-    found = sorted((point for point in exact if point.weight > 0), key=lambda point: point.weight)
-    at = np.searchsorted(share, [point.weight for point in found])
+    points = sorted((point for point in exact if point.weight > 0), key=lambda point: point.weight)
+    place = np.searchsorted(share, [point.weight for point in points])
     return (
-        np.insert(share, at, [point.weight for point in found]),
-        np.maximum.accumulate(np.insert(score, at, [point.score for point in found])),  # a cell's own score is its mean
-        np.insert(difference, at, [point.value for point in found]),
+        np.insert(share, place, [point.weight for point in points]),
+        np.maximum.accumulate(np.insert(score, place, [point.score for point in points])),  # a cell's own score is its mean
+        np.insert(difference, place, [point.value for point in points]),
     )
 
 

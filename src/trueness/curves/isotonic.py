@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from trueness._types import Floats
+from trueness._types import Floats, Rng, Values
 from trueness.curves.curve import Curve
-from trueness.data.points import Points, points_of_rows
-from trueness.data.sample import as_rows
+from trueness.data.points import Points
+from trueness.data.sample import Given, as_sample
 from trueness.inference.intervals import check_level
 from trueness.inference.simulation import check_seed
 from trueness.metrics.scores import Decomposition, decompose
@@ -36,7 +36,12 @@ class IsotonicCurve(Curve):
 
 
 def isotonic_curve(
-    y_true: Any, y_prob: Any = None, *, level: float = 0.95, rng: Any = 0, sample_weight: Any = None
+    y_true: Given,
+    y_prob: Values | None = None,
+    *,
+    level: float = 0.95,
+    rng: Rng = 0,
+    sample_weight: Values | None = None,
 ) -> IsotonicCurve:
     """Isotonic regression of the outcomes on the scores, as pieces of equal height.
 
@@ -62,21 +67,21 @@ def isotonic_curve(
     T. Dimitriadis, T. Gneiting, A. I. Jordan (2021). Stable reliability diagrams for probabilistic classifiers. PNAS 118.
     """
     alpha, seed = 1 - check_level(level), check_seed(rng)
-    data = as_rows(y_true, y_prob, sample_weight, what='kind="isotonic"')
-    points = points_of_rows(data)
+    sample = as_sample(y_true, y_prob, sample_weight).rows('kind="isotonic"')
+    points = sample.points(rows=True)
     fit, blocks = _fit(points.score + points.e / points.weight, points.weight)
     first, last = blocks[:-1], blocks[1:] - 1
     share = np.add.reduceat(points.weight, first) / points.total
     ends = np.stack([points.score[first], points.score[last]], axis=1).ravel()
-    at, low, high = _consistency(points, alpha, seed)
+    scores, low, high = _consistency(points, alpha, seed)
     return IsotonicCurve(
         score=ends,
         outcome=np.repeat(fit[first], 2),
         weight=np.repeat(share, 2),
-        consistency_score=at,
+        consistency_score=scores,
         consistency_low=low,
         consistency_high=high,
-        decomposition=decompose(y_true, y_prob, sample_weight=sample_weight),
+        decomposition=decompose(sample),
         level=1 - alpha,
         n=points.n,
         soft=points.soft,
@@ -87,8 +92,8 @@ def isotonic_curve(
 def _fit(mean: Floats, weight: Floats) -> tuple[Floats, Any]:
     from scipy.optimize import isotonic_regression
 
-    found = isotonic_regression(mean, weights=weight)
-    return np.clip(found.x, 0.0, 1.0), found.blocks
+    fit = isotonic_regression(mean, weights=weight)
+    return np.clip(fit.x, 0.0, 1.0), fit.blocks
 
 
 def _consistency(points: Points, alpha: float, seed: int) -> tuple[Floats, Floats, Floats]:

@@ -5,22 +5,22 @@ from typing import Any
 
 import numpy as np
 
-from trueness._types import Floats
+from trueness._types import Floats, Rng, Values
 from trueness.curves.curve import Curve
-from trueness.data.masses import PROBABILITY, CellMasses, Kind, RowMasses, Smoothed, Window
 from trueness.data.points import Points
-from trueness.data.sample import RowData, as_data
+from trueness.data.sample import Given, Sample, as_sample
+from trueness.data.scales import PROBABILITY, UNIT
 from trueness.inference.intervals import check_level
 from trueness.inference.simulation import check_seed
-from trueness.metrics.smooth import smooth_ece_of
+from trueness.metrics.drawing import normal_quantile
+from trueness.metrics.smooth import smooth_ece
 from trueness.options import check_bandwidth
-from trueness.smoothing.cosine import smoothed
-from trueness.smoothing.kernel import grid_for, grouped, kernel
-from trueness.summary.summary import Summary
+from trueness.smoothing.cosine import REACH, smoothed
+from trueness.smoothing.kernel import grid_for, near_points, reflected_kernel
+from trueness.smoothing.smoothed import grid_cells, smoothed_masses
 
 DRAWS = 999
 _NOTHING = 1e-12  # density below which there is nothing to average
-_REACH = 8.6
 _NARROWEST = 1e-4  # the narrowest kernel that is drawn
 
 
@@ -50,13 +50,13 @@ class SmoothCurve(Curve):
 
 
 def smooth_curve(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given,
+    y_prob: Values | None = None,
     *,
     bandwidth: float | None = None,
     level: float = 0.95,
-    rng: Any = 0,
-    sample_weight: Any = None,
+    rng: Rng = 0,
+    sample_weight: Values | None = None,
 ) -> SmoothCurve:
     r"""Mean outcome as a function of the score, by a Gaussian kernel reflected at 0 and 1.
 
@@ -89,24 +89,24 @@ def smooth_curve(
     J. Błasiok, P. Nakkiran (2024). Smooth ECE: principled reliability diagrams via kernel smoothing. ICLR.
     """
     alpha, seed = 1 - check_level(level), check_seed(rng)
-    data = as_data(y_true, y_prob, sample_weight)
-    value = smooth_ece_of(data)
+    sample = as_sample(y_true, y_prob, sample_weight)
+    value = smooth_ece(sample)
     sigma = max(value, _NARROWEST) if bandwidth is None else max(check_bandwidth(bandwidth), _NARROWEST)
     t = grid_for(sigma)
-    ones, zeros = (np.maximum(smoothed(a, sigma, len(t) - 1)[0], 0.0) for a in cosine_sums(data, sigma))
+    ones, zeros = (np.maximum(smoothed(a, sigma, len(t) - 1)[0], 0.0) for a in cosine_sums(sample, sigma))
     density = ones + zeros
-    held = density > _NOTHING
-    outcome = np.divide(ones, density, out=np.full(len(t), np.nan), where=held)
-    points = grouped(data, sigma)
-    weights = kernel(t, points.score, sigma)
+    near_rows = density > _NOTHING
+    outcome = np.divide(ones, density, out=np.full(len(t), np.nan), where=near_rows)
+    points = near_points(sample.points(), sigma)
+    weights = reflected_kernel(t, points.score, sigma)
     near = weights @ points.weight
-    held &= near > 0
-    confidence = _confidence(points, weights, near, np.where(held, outcome, 0.0), alpha)
+    near_rows &= near > 0
+    confidence = _confidence(points, weights, near, np.where(near_rows, outcome, 0.0), alpha)
     consistency = _consistency(points, weights, near, alpha, seed)
-    bands = [np.where(held, np.clip(band, 0, 1), np.nan) for band in (*confidence, *consistency)]
+    bands = [np.where(near_rows, np.clip(band, 0, 1), np.nan) for band in (*confidence, *consistency)]
     return SmoothCurve(
         score=t,
-        outcome=np.where(held, outcome, np.nan),
+        outcome=np.where(near_rows, outcome, np.nan),
         density=density,
         confidence_low=bands[0],
         confidence_high=bands[1],
@@ -121,27 +121,23 @@ def smooth_curve(
     )
 
 
-def cosine_sums(data: RowData | Summary, sigma: float) -> tuple[Floats, Floats]:
+def cosine_sums(sample: Sample, sigma: float) -> tuple[Floats, Floats]:
     """Σwy cos(πkf)/W and Σw(1 − y) cos(πkf)/W for k = 0, 1, …: the smooth curve at any bandwidth from σ on."""
-    kinds: tuple[Kind, ...] = ("outcome", "counter")
-    masses = CellMasses(data, PROBABILITY, kinds) if isinstance(data, Summary) else RowMasses(data, PROBABILITY, kinds)
-    window = Window(0.0, 1.0)
-    ones, zeros = Smoothed(masses.tables(window, window.cells(sigma)), window).coefficients
-    last = int(_REACH / (np.pi * sigma)) + 1
+    masses = sample.masses(PROBABILITY, ("outcome", "counter"))
+    ones, zeros = smoothed_masses(masses, UNIT, grid_cells(UNIT, sigma)).coefficients
+    last = int(REACH / (np.pi * sigma)) + 1
     return ones[: last + 1], zeros[: last + 1]
 
 
 def _confidence(points: Points, weights: Any, near: Floats, outcome: Floats, alpha: float) -> tuple[Floats, Floats]:
     """ŷ ± z·√(Σw²K̃²(y − ŷ)²)/ΣwK̃."""
-    from scipy.special import ndtri
-
     squared = weights * weights
     f, u = points.score, points.unit
     # (y − ŷ)² = (y − f)² − 2(y − f)(ŷ − f) + (ŷ − f)², each with w²
     constant = squared @ (points.squares + u * (2 * points.e * f + points.weight * f * f))
     linear = squared @ (u * (points.e + points.weight * f))
     variance = constant + outcome * (outcome * (squared @ (u * points.weight)) - 2 * linear)
-    error = -float(ndtri(alpha / 2)) * np.sqrt(np.maximum(variance, 0.0))
+    error = normal_quantile(alpha / 2) * np.sqrt(np.maximum(variance, 0.0))
     reach = np.divide(error, near, out=np.zeros_like(near), where=near > 0)
     return outcome - reach, outcome + reach
 

@@ -8,12 +8,14 @@ from typing import Any, Literal
 import numpy as np
 
 from trueness._json import plain
-from trueness.data.sample import as_rows
+from trueness._types import Rng, Values
+from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
-from trueness.inference.requests import Request
 from trueness.inference.significance import CalibrationTest, calibration_test, show_pvalue
 from trueness.inference.simulation import Progress, check_resamples, check_seed
 from trueness.inputs.containers import group_values
+from trueness.metrics.drawing import Options
+from trueness.metrics.registry import bind
 from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
@@ -85,16 +87,16 @@ def holm(log10_pvalues: list[float]) -> list[float]:
 
 
 def group_tests(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given | Mapping[Any, Summary],
+    y_prob: Values | None = None,
     *,
     by: Any = None,
     statistic: str = "ecce_r",
-    options: Any = None,
+    options: Options | None = None,
     method: Literal["auto", "asymptotic", "simulated"] = "auto",
     resamples: int = 1999,
-    rng: Any = None,
-    sample_weight: Any = None,
+    rng: Rng = None,
+    sample_weight: Values | None = None,
     weight_kind: Literal["importance", "frequency"] = "importance",
     progress: Progress | None = None,
 ) -> GroupTests:
@@ -137,7 +139,7 @@ def group_tests(
     >>> [(each.group, each.n, each.adjusted_pvalue < 0.05) for each in tests]
     [('high', 8056, True), ('low', 11944, True)]
     """
-    Request(statistic, options, what="statistic")
+    bind(statistic, options, what="statistic")
     check_resamples(resamples)
     seed = check_seed(rng)
     settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
@@ -147,10 +149,10 @@ def group_tests(
         parts = _rows(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
     seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
     found: list[tuple[Any, int, CalibrationTest | None]] = []
-    for number, (group, n, arguments) in enumerate(parts):
+    for number, (group, n, part) in enumerate(parts):
         test = None
-        if n >= SMALLEST:
-            test = calibration_test(**arguments, **settings, weight_kind=weight_kind, rng=int(seeds[number] >> np.uint64(1)))
+        if n >= SMALLEST and part is not None:
+            test = calibration_test(part, **settings, weight_kind=weight_kind, rng=int(seeds[number] >> np.uint64(1)))
         found.append((group, n, test))
         if progress is not None:
             progress(number + 1, len(parts))
@@ -169,7 +171,7 @@ def _adjusted(found: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[
         yield GroupTest(group=group, n=n, test=test, adjusted_pvalue=p, adjusted_log10_pvalue=log10)
 
 
-Part = tuple[Any, int, dict[str, Any]]
+Part = tuple[Any, int, Given | None]
 
 
 def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
@@ -179,29 +181,28 @@ def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight
         if not isinstance(summary, Summary):
             raise InputError(f"group {group!r}: a {type(summary).__name__} is not a Summary. Pass {{group: Summary}}.")
     # Reading the rows of each group again would be as many passes as there are groups.
-    return [(group, summaries[group].n, {"y_true": replace(summaries[group], again=None)}) for group in _in_order(summaries)]
+    return [(group, summaries[group].n, replace(summaries[group], again=None)) for group in _in_order(summaries)]
 
 
 def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any, *, repeats: bool) -> list[Part]:
     if by is None:
         raise InputError("by is missing. Pass the group of each row, or {group: Summary} in place of the arrays.")
-    data = as_rows(y_true, y_prob, sample_weight, what="by")
+    sample = as_sample(y_true, y_prob, sample_weight).rows("by")
     groups = group_values(by, "by")
-    n = len(data.rows)
+    n = len(sample.given)
     if len(groups) != n:
         raise InputError(f"by: {len(groups)} values for {n} rows. Pass one group a row.")
     code: dict[Any, int] = {}
     codes = np.array([code.setdefault(group, len(code)) for group in groups])
-    rows = data.arrays  # every row is looked at here, so that a message names its place among all
+    rows = sample.arrays  # every row is looked at here, so that a message names its place among all
     codes = codes if rows.kept is None else codes[rows.kept]
     order = np.argsort(codes, kind="stable")
     stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
-    columns = {"y_true": rows.y, "y_prob": rows.f, "sample_weight": rows.w}
     parts: list[Part] = []
     for group in _in_order(code):
-        at = stretches[code[group]]
-        n = round(float(rows.w[at].sum())) if repeats and rows.w is not None else len(at)
-        parts.append((group, n, {name: None if x is None else x[at] for name, x in columns.items()}))
+        places = stretches[code[group]]
+        n = round(float(rows.w[places].sum())) if repeats and rows.w is not None else len(places)
+        parts.append((group, n, sample.taken(places) if len(places) else None))
     return parts
 
 

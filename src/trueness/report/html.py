@@ -20,11 +20,11 @@ from trueness.assessment import Assessment, number
 from trueness.curves.binned import binned_curve
 from trueness.curves.cumulative import thinned
 from trueness.curves.smooth import cosine_sums
-from trueness.data.sample import RowData
+from trueness.data.sample import Sample
 from trueness.inference.significance import show_pvalue
 from trueness.metrics.registry import METRICS
 from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, smooth_svg
-from trueness.report.words import COLUMNS, MEANINGS
+from trueness.report.words import COLUMNS
 
 BINS = (5, 10, 15, 20, 25, 50, 100)
 _COEFFICIENTS = 600
@@ -173,7 +173,7 @@ def _group_row(each: Any) -> str:
 
 def _meanings(found: Assessment) -> str:
     metrics = "".join(
-        f"<dt>{escape(METRICS[line.name].label)}</dt><dd>{escape(MEANINGS.get(line.name, ''))}</dd>" for line in found.metrics
+        f"<dt>{escape(METRICS[line.name].label)}</dt><dd>{escape(METRICS[line.name].meaning)}</dd>" for line in found.metrics
     )
     columns = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in COLUMNS)
     return f"<h2>What these numbers mean</h2><dl>{metrics}{columns}</dl>"
@@ -185,7 +185,7 @@ def _method(found: Assessment, source: str) -> str:
         ("rows used", str(found.n)),
         ("test", f"{test.statistic}, {test.method}: {test.reason}"),
         ("level of intervals", f"{found.level:g}"),
-        ("intervals", found["smooth_ece"].interval.method),
+        ("intervals", found.interval.method),
         ("seed", str(found.seed)),
         ("smooth curve", f"Gaussian kernel reflected at 0 and 1, bandwidth {found.smooth_curve.bandwidth:.6g}"),
         ("trueness", __version__),
@@ -241,11 +241,10 @@ def _ranked(found: Assessment) -> list[Any]:
     return sorted(found.groups or (), key=lambda each: math.inf if each.test is None else each.test.log10_pvalue)
 
 
-def _bin_points(data: Any, count: int, level: float) -> dict[str, Any]:
-    given = data.summary() if isinstance(data, RowData) else data
-    curve = binned_curve(given, bins=count, level=level)
-    held = curve.rows > 0
-    columns = (curve.prediction[held], curve.outcome[held], curve.low[held], curve.high[held])
+def _bin_points(sample: Sample, count: int, level: float) -> dict[str, Any]:
+    curve = binned_curve(sample.summary(), bins=count, level=level)
+    filled = curve.rows > 0
+    columns = (curve.prediction[filled], curve.outcome[filled], curve.low[filled], curve.high[filled])
     return {"ece": curve.binned_ece, "points": [_short(np.array(point)) for point in zip(*columns, strict=True)]}
 
 

@@ -118,6 +118,10 @@ class Summary:
     def _slots(self) -> tuple[Floats, Floats]:
         return self.ruler.k[self.cells], self.ruler.unit[self.cells]
 
+    def of_cells(self, kept: NDArray[np.bool_]) -> Self:
+        """The rows of some cells."""
+        return replace(self, cells=self.cells[kept], rows=self.rows[kept], sums=self.sums[:, kept], again=None, found={})
+
     def as_float(self) -> Self:
         """The same rows in a float summary."""
         return replace(self, sums=np.array([getattr(self.columns, name) for name in FLOAT_SUMS])) if self.exact else self
