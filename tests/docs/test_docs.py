@@ -84,6 +84,7 @@ def site(tmp_path_factory):
             pytest.skip(f"needs {package}: pip install -e '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*BUILT, "__pycache__"))
+    shutil.copytree(ROOT / "reproductions", folder / "reproductions", ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "html"]
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, encoding="utf-8", check=False)
@@ -139,11 +140,12 @@ def test_no_page_loads_anything_from_elsewhere(site, anchors):
 
 
 def public_names():
-    from trueness import brownian, papers
+    import reproductions
+    from trueness import brownian
 
     yield from (f"trueness.{name}" for name in trueness.__all__)
     yield from (f"trueness.brownian.{name}" for name in brownian.__all__)
-    yield from (f"trueness.papers.{name}" for name in papers.__all__)
+    yield from (f"reproductions.{name}" for name in reproductions.__all__)
     yield "trueness.torch.CalibrationSummary"
 
 

@@ -1,7 +1,10 @@
 """The commands."""
 
 import os
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -240,11 +243,12 @@ def merge(paths: tuple[str, ...], out: str) -> None:
 def reproduce(paper: str, quick: bool, data: str | None, form: str, rng: int, as_json: bool, out: str | None) -> None:
     """Redo a paper's experiments: what was printed, what comes out here, and whether the two agree.
 
+    Needs a checkout of the repository, which holds the experiments.
+
     \b
     trueness reproduce cumulative --quick --data data/ -o out/
     """
-    from trueness.papers import reproduce as run
-
+    run = _reproduce_of_a_checkout()
     folder = out or paper
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise click.UsageError(f"{folder!r} is not a folder; give the name of one.")
@@ -253,3 +257,18 @@ def reproduce(paper: str, quick: bool, data: str | None, form: str, rng: int, as
     echo_json(found.to_dict()) if as_json else click.echo(str(found))
     if not as_json and found.figures:
         click.echo(f"{len(found.figures)} figures are in {folder}.")
+
+
+def _reproduce_of_a_checkout() -> Any:
+    """`reproductions.reproduce`, which lies beside ``src`` in a checkout: that of this file, or the current folder."""
+    for root in (Path(__file__).resolve().parents[3], Path.cwd()):
+        if (root / "src" / "trueness").is_dir() and str(root) not in sys.path:
+            sys.path.append(str(root))
+    try:
+        return import_module("reproductions.reproduction").reproduce
+    except ModuleNotFoundError as fault:
+        if fault.name not in ("reproductions", "reproductions.reproduction"):
+            raise
+    raise click.ClickException(
+        "the papers' experiments are not installed with the library: clone the repository and run the command in it."
+    )
