@@ -1,14 +1,14 @@
 """The whole answer: is it off, by how much, where, and how sure are we?"""
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from trueness._forward import forward
 from trueness._json import plain
-from trueness._text import page
+from trueness._text import WIDTH, number, percent, table
 from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth import SmoothCurve, smooth_curve
 from trueness.data.sample import NAMES as ARGUMENTS
@@ -26,8 +26,9 @@ from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
 from trueness.summary.ruler import SLOTS
 from trueness.summary.summary import Summary, whole_of
+from trueness.verdict import certainties, finding
 
-WIDTH = 100  # columns of the printed page
+_GROUPS = 12  # groups that are printed
 HEADLINE, STATISTIC = "smooth_ece", "ecce_r"
 
 
@@ -54,11 +55,6 @@ class MetricLine:
         floor = "–" if self.noise_floor is None else number(self.noise_floor)
         p = "–" if self.test is None else self.test.shown.removeprefix("= ")
         return self.label, number(self.value), span, floor, p
-
-
-def number(x: float) -> str:
-    """A calibration error for people: three digits, without exponents where they can be avoided."""
-    return f"{x:.4f}" if x == 0 or x >= 0.00095 else f"{x:.2e}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,35 +102,33 @@ class Assessment:
 
     @property
     def verdict(self) -> str:
-        """What the test says, how large the error is, and where."""
-        head = self[HEADLINE]
-        facts = [f"ECCE-R p {self.test.shown}"]
-        size = f"SmoothECE {number(head.value)}"
-        if not math.isnan(self.interval.low):
-            size += f", {100 * self.level:.4g} % interval {number(self.interval.low)}–{number(self.interval.high)}"
-        facts.append(size if head.noise_floor is None else f"{size}, noise floor {number(head.noise_floor)}")
-        return f"{self._finding} ({'; '.join(facts)})."
+        """What the test says, how large the error is, and where; certain predictions that were wrong come first."""
+        test, error, words = self.test, self.error, ""
+        if (wrong := self.data.contradictions).total and not self.data.soft:
+            rest = self.data.without_contradictions()
+            words = certainties(wrong, self.n - wrong.total) + " "
+            if rest is None or test.rest is None:
+                return words.strip()
+            test, error = test.rest, ecce(rest)
+        high = None if math.isnan(self.interval.high) else self.interval.high
+        found = finding(error, significant=test.pvalue < 1 - self.level, high=high)
+        return f"{words}{found} ({'; '.join([f'ECCE-R p {test.shown}', self._size])})."
 
     @property
-    def _finding(self) -> str:
-        worst = self.error.worst
-        if not self.significant or worst is None:
-            high = self.interval.high
-            rest = "" if math.isnan(high) else f"; a SmoothECE up to {number(high)} is not excluded"
-            return f"No miscalibration beyond noise was found, which does not show that there is none{rest}"
-        gap = 100 * abs(worst.mean_gap)
-        points = f"{gap:.0f}" if gap >= 99.5 else f"{gap:.2g}"
-        low, high = self.data.lowest_score(worst.low, worst.high, closed=worst.low == 0), worst.high
-        digits = 2 if high - low >= 0.1 or high == low == round(low, 2) else 4
-        where = f"between {low:.{digits}f} and {high:.{digits}f}" if high > low else f"of {low:.{digits}f}"
-        way = f"points too {'high' if worst.mean_gap < 0 else 'low'}"
-        return f"{_way(low, high, worst.mean_gap)}: predictions {where} are {points} {way}"
+    def _size(self) -> str:
+        head = self[HEADLINE]
+        size = f"SmoothECE {number(head.value)}"
+        if not math.isnan(self.interval.low):
+            size += f", {percent(self.level)} interval {number(self.interval.low)}–{number(self.interval.high)}"
+        return size if head.noise_floor is None else f"{size}, noise floor {number(head.noise_floor)}"
 
     def __repr__(self) -> str:
         return page(self)
 
     def _repr_html_(self) -> str:
-        return forward("report", "notebook")(self)  # type: ignore[no-any-return]
+        from trueness.report.html import notebook
+
+        return notebook(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that was found, safe for JSON."""
@@ -169,19 +163,38 @@ class Assessment:
         if not math.isnan(self.interval.low):
             label += f" ({number(self.interval.low)}–{number(self.interval.high)})"
         labels = (label, f"ECCE-R {number(self.error.range)}, p {self.test.shown}")
-        return forward("plots", "draw_pair")(self.smooth_curve, self.cumulative_curve, figure=figure, labels=labels)
+        from trueness.plots.figures import draw_pair
+
+        return draw_pair(self.smooth_curve, self.cumulative_curve, figure=figure, labels=labels)
 
     def report(self, path: Any, *, title: str = "Calibration report") -> None:
         """Write one self-contained HTML page; the file appears whole or not at all."""
-        forward("report", "write_report")(self, path, title=title)
+        from trueness.report.html import write_report
+
+        write_report(self, path, title=title)
 
 
-def _way(low: float, high: float, gap: float) -> str:
-    """Too extreme, not extreme enough, or simply too high or too low where the range lies on both sides of one half."""
-    middle = (low + high) / 2
-    if high - low > 0.75 or abs(middle - 0.5) < 0.05:
-        return "Too high" if gap < 0 else "Too low"
-    return "Over-confident" if (middle > 0.5) == (gap < 0) else "Under-confident"
+def page(assessment: Assessment) -> str:
+    """Verdict, table, worst range, groups and notes, at most 100 columns wide."""
+    head = ("metric", "value", f"{percent(assessment.level)} interval", "noise floor", "p")
+    parts = [
+        textwrap.fill(assessment.verdict, width=WIDTH),
+        table(head, [line.cells for line in assessment.metrics]),
+        textwrap.fill(f"n = {assessment.n}. Test: {assessment.test.method} ({assessment.test.reason}).", width=WIDTH),
+    ]
+    if assessment.error.worst is not None:
+        parts.append(f"Largest total error: {assessment.error.worst!r}")
+    if assessment.groups is not None:
+        parts.append(_group_table(assessment.groups))
+    parts += [textwrap.fill(f"Note: {note}", width=WIDTH, subsequent_indent="  ") for note in assessment.notes]
+    return "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
+
+
+def _group_table(groups: GroupTests) -> str:
+    rows = [each.cells() for each in groups.ranked()[:_GROUPS]]
+    shown = "\n" + table(("group", "rows", "ECCE-R", "p", "p, Holm"), rows)
+    hidden = len(groups) - len(rows)
+    return shown + (f"\n… and {hidden} more groups" if hidden else "")
 
 
 def assess(

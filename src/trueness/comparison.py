@@ -7,10 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness._forward import forward
 from trueness._json import plain
-from trueness._text import clean, table
-from trueness.assessment import WIDTH, number
+from trueness._text import WIDTH, clean, number, percent, table
 from trueness.data.sample import RowSample
 from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
@@ -79,14 +77,18 @@ class Comparison:
             ]
             for each in self.differences
         ]
-        return ("difference", "metric", f"{100 * self.level:.4g} % interval", "distinguishable"), rows
+        return ("difference", "metric", f"{percent(self.level)} interval", "distinguishable"), rows
 
     def _repr_html_(self) -> str:
-        return forward("report", "notebook_comparison")(self)  # type: ignore[no-any-return]
+        from trueness.report.compare import notebook_comparison
+
+        return notebook_comparison(self)
 
     def report(self, path: Any, *, title: str = "Comparison") -> None:
         """Write one self-contained HTML page; the file appears whole or not at all."""
-        forward("report", "write_comparison")(self, path, title=title)
+        from trueness.report.compare import write_comparison
+
+        write_comparison(self, path, title=title)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that was found, safe for JSON."""
@@ -103,7 +105,9 @@ class Comparison:
 
     def plot(self, figure: Any = None) -> Any:
         """Smooth and cumulative curves of all predictors; returns the matplotlib Figure."""
-        return forward("plots", "draw_compare")(self.predictions, figure=figure)
+        from trueness.plots.figures import draw_compare
+
+        return draw_compare(self.predictions, figure=figure)
 
 
 def _cut(text: str, most: int) -> str:

@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from trueness._json import plain
-from trueness._text import clean
+from trueness._text import group_name, percent
 from trueness.assessment import Assessment
-from trueness.inference.significance import show_pvalue
 from trueness.metrics.registry import METRICS, Metric
 
 
@@ -76,7 +75,7 @@ def _maximum(found: Assessment, metric: Metric, limit: float, upper: bool) -> Ch
     if upper:
         interval = found[metric.name].interval
         value = math.nan if interval is None else interval.high
-        what = f"upper end of the {100 * found.level:.4g} % interval of {metric.name}"
+        what = f"upper end of the {percent(found.level)} interval of {metric.name}"
     facts: dict[str, Any] = {"name": metric.name, "limit": limit}
     if math.isnan(value):
         return Check(**facts, passed=False, value=None, text=f"{what} is undefined (too few rows), limit {limit:g}")
@@ -94,12 +93,11 @@ def _significance(found: Assessment, alpha: float) -> Check:
 def _groups(found: Assessment, alpha: float) -> list[Check]:
     lines = []
     for each in found.groups or ():
-        name = clean("(missing)" if each.group is None else str(each.group))
+        name = group_name(each.group)
         facts: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
         if each.adjusted_pvalue is None:
             lines.append(Check(**facts, passed=True, text=f"group {name}: not tested, {each.reason}"))
             continue
-        shown = show_pvalue(each.adjusted_pvalue, each.adjusted_log10_pvalue or 0.0)
-        text = f"group {name}: ECCE-R p, Holm-adjusted, {shown}, alpha {alpha:g}"
+        text = f"group {name}: ECCE-R p, Holm-adjusted, {each.shown_adjusted}, alpha {alpha:g}"
         lines.append(Check(**facts, passed=not each.adjusted_pvalue < alpha, text=text))
     return lines

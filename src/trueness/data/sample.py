@@ -363,8 +363,10 @@ class SummarySample:
         return (int(above**2 / squares), int(below**2 / squares)) if squares > 0 else (0, 0)
 
     def lowest_score(self, low: float, high: float, *, closed: bool) -> float:
-        edges = self._sums.ruler.edges[self._sums.cells]
-        return float(edges[edges >= low].min(initial=high))
+        edges, cells = self._sums.ruler.edges, self._sums.cells
+        above = low if closed else np.nextafter(low, 2.0)
+        reaching = cells[edges[cells + 1] > above]  # cells that may hold scores above `low`
+        return float(min(max(edges[reaching[0]], low), high)) if len(reaching) else high
 
 
 Given: TypeAlias = Values | Summary | Sample

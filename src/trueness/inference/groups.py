@@ -8,10 +8,11 @@ from typing import Any, Literal
 import numpy as np
 
 from trueness._json import plain
+from trueness._text import MISSING, group_name, number, show_pvalue
 from trueness._types import Rng, Values
 from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
-from trueness.inference.significance import CalibrationTest, calibration_test, show_pvalue
+from trueness.inference.significance import CalibrationTest, calibration_test
 from trueness.inference.simulation import Progress, check_resamples, check_seed
 from trueness.inputs.containers import group_values
 from trueness.metrics.drawing import Options
@@ -19,7 +20,6 @@ from trueness.metrics.registry import bind
 from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
-MISSING = "(missing)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +35,29 @@ class GroupTest:
 
     def __repr__(self) -> str:
         name = MISSING if self.group is None else repr(self.group)
-        if self.test is None or self.adjusted_pvalue is None or self.adjusted_log10_pvalue is None:
+        if self.test is None:
             return f"{name}: n = {self.n}, not tested ({self.reason})"
-        adjusted = show_pvalue(self.adjusted_pvalue, self.adjusted_log10_pvalue)
-        return f"{name}: n = {self.n}, {self.test.statistic} = {self.test.value:.4g}, p {self.test.shown}, adjusted {adjusted}"
+        test = f"{self.test.statistic} = {self.test.value:.4g}, p {self.test.shown}"
+        return f"{name}: n = {self.n}, {test}, adjusted {self.shown_adjusted}"
+
+    @property
+    def shown_adjusted(self) -> str:
+        """The adjusted p-value in words, or why there is none."""
+        if self.adjusted_pvalue is None or self.adjusted_log10_pvalue is None:
+            return self.reason
+        return show_pvalue(self.adjusted_pvalue, self.adjusted_log10_pvalue)
+
+    @property
+    def evidence(self) -> float:
+        """By which groups are ranked: the smaller the stronger, infinite without a test."""
+        return math.inf if self.test is None else self.test.log10_pvalue
+
+    def cells(self, most: int = 40) -> tuple[str, str, str, str, str]:
+        """The group as text: name, rows, value, p, adjusted p."""
+        name, rows = group_name(self.group, most), str(self.n)
+        if self.test is None:
+            return name, rows, "–", "–", self.reason
+        return name, rows, number(self.test.value), self.test.shown.removeprefix("= "), self.shown_adjusted
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as nested dictionaries; None where a number is not finite."""
@@ -65,11 +84,13 @@ class GroupTests:
         raise KeyError(group)
 
     def __repr__(self) -> str:
-        tested = [each for each in self.groups if each.test is not None]
-        first = f"{len(self.groups)} groups, {len(tested)} tested"
-        if not tested:
-            return first
-        return f"{first}; smallest p: {min(tested, key=lambda each: each.test.log10_pvalue if each.test else 0.0)!r}"
+        tested = sum(each.test is not None for each in self.groups)
+        first = f"{len(self.groups)} groups, {tested} tested"
+        return f"{first}; smallest p: {self.ranked()[0]!r}" if tested else first
+
+    def ranked(self) -> list[GroupTest]:
+        """Groups, those with the smallest p first, those without a test last."""
+        return sorted(self.groups, key=lambda each: each.evidence)
 
     def to_dict(self) -> dict[str, Any]:
         """The groups as nested dictionaries."""
@@ -148,20 +169,20 @@ def group_tests(
     else:
         parts = _rows(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
     seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
-    found: list[tuple[Any, int, CalibrationTest | None]] = []
-    for number, (group, n, part) in enumerate(parts):
+    results: list[tuple[Any, int, CalibrationTest | None]] = []
+    for place, (group, n, part) in enumerate(parts):
         test = None
         if n >= SMALLEST and part is not None:
-            test = calibration_test(part, **settings, weight_kind=weight_kind, rng=int(seeds[number] >> np.uint64(1)))
-        found.append((group, n, test))
+            test = calibration_test(part, **settings, weight_kind=weight_kind, rng=int(seeds[place] >> np.uint64(1)))
+        results.append((group, n, test))
         if progress is not None:
-            progress(number + 1, len(parts))
-    return GroupTests(tuple(_adjusted(found)))
+            progress(place + 1, len(parts))
+    return GroupTests(tuple(_adjusted(results)))
 
 
-def _adjusted(found: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[GroupTest]:
-    adjusted = iter(holm([test.log10_pvalue for _, _, test in found if test is not None]))
-    for group, n, test in found:
+def _adjusted(results: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[GroupTest]:
+    adjusted = iter(holm([test.log10_pvalue for _, _, test in results if test is not None]))
+    for group, n, test in results:
         if test is None:
             reason = f"fewer than {SMALLEST} rows"
             yield GroupTest(group=group, n=n, test=None, adjusted_pvalue=None, adjusted_log10_pvalue=None, reason=reason)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from trueness._json import plain
+from trueness._text import show_pvalue
 from trueness._types import Floats, Rng, Values
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
@@ -33,6 +34,8 @@ class CalibrationTest:
     seed: int | None = None
     # Certain bounds for the p-value of the rows, where only their summary is known and the limit law is used.
     pvalue_bounds: tuple[float, float] | None = None
+    # Where certain predictions were wrong, which makes p = 0: the test of the other rows.
+    rest: "CalibrationTest | None" = None
 
     def __repr__(self) -> str:
         return f"{self.statistic} = {self.value:.4g}, p {self.shown} ({self.method}; {self.reason}), n = {self.n}"
@@ -45,15 +48,7 @@ class CalibrationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary; None where a number is not finite."""
-        return {name: plain(value) for name, value in asdict(self).items()}
-
-
-def show_pvalue(pvalue: float, log10_pvalue: float) -> str:
-    """A p-value in two digits, from its logarithm where a float cannot hold it."""
-    if 0 < pvalue < 1e-300:
-        exponent = math.floor(log10_pvalue)
-        return f"{10 ** (log10_pvalue - exponent):.1f}e{exponent}"
-    return f"{pvalue:.2g}"
+        return {name: plain(value) for name, value in asdict(self).items() if name != "rest" or value is not None}
 
 
 def calibration_test(
@@ -108,7 +103,8 @@ def calibration_test(
     -------
     CalibrationTest
         With ``statistic``, ``value``, ``standardized``, ``pvalue``, ``log10_pvalue`` (exact where a float underflows),
-        ``method``, ``reason``, ``n``, ``resamples`` and ``seed``.
+        ``method``, ``reason``, ``n``, ``resamples`` and ``seed``. Certain predictions that were wrong, an event at 0 or none
+        at 1, make p = 0; ``rest`` is then the test of the other rows.
 
     References
     ----------
@@ -154,7 +150,8 @@ def outcome_of(
     if times := sample.contradictions.total:
         zero = "0" if sample.has_rows else "0 (below 1e-15 in a summary)"
         reason = f"an event of predicted probability {zero} was observed, {times} times"
-        return CalibrationTest(**fields, standardized=math.inf, pvalue=0.0, log10_pvalue=-math.inf, reason=reason)
+        fields |= {"standardized": math.inf, "pvalue": 0.0, "log10_pvalue": -math.inf}
+        return CalibrationTest(**fields, reason=reason, rest=_rest(bound, resampling, method, resamples, seed))
     if sigma == 0:
         reason = "every prediction is 0 or 1 and none is contradicted"
         return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
@@ -163,6 +160,15 @@ def outcome_of(
     if drawn is None:
         drawn = resampling.draw(seed, resamples, [Needs()], progress)[0]
     return _simulated(fields, bound, drawn, sigma, reason, seed, sample)
+
+
+def _rest(bound: BoundMetric, resampling: Resampling, method: str, resamples: int, seed: int) -> CalibrationTest | None:
+    """The test of the rows that no certain prediction was wrong for."""
+    sample = resampling.sample.without_contradictions()
+    if sample is None:
+        return None
+    others = Resampling(sample, [bound], frequency=resampling.frequency)
+    return outcome_of(bound, bound.value(sample), others, method, resamples, seed)
 
 
 def _simulated(

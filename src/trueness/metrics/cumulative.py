@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from trueness import brownian
+from trueness._text import score_range
 from trueness._types import Floats, Values
 from trueness.data.extremes import Extremes
 from trueness.data.points import Points
-from trueness.data.sample import Bracket, Given, as_sample
+from trueness.data.sample import Bracket, Given, Sample, as_sample
 from trueness.metrics.drawing import Drawing, LimitLaw, Norm, Options, Partition
 from trueness.metrics.registry import Metric, register
 
@@ -19,17 +20,25 @@ from trueness.metrics.registry import Metric, register
 class WorstInterval:
     """The range of scores with the largest total miscalibration: scores in (low, high].
 
-    A range that begins at the origin of the cumulative differences has low = 0 and holds scores of exactly 0 as well.
+    A range that begins at the origin of the cumulative differences is closed: low is 0, and scores of exactly 0 belong to it.
     """
 
     low: float
     high: float
     share: float  # of the weight
     mean_gap: float  # mean outcome less mean prediction; negative means predictions too high
+    closed: bool = False
+    first: float = 0.0  # the smallest score in it
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Its smallest and largest score, as words and figures name them."""
+        return score_range(self.first, self.high)
 
     def __repr__(self) -> str:
         way = "too high" if self.mean_gap < 0 else "too low"
-        return f"scores in ({self.low:.4g}, {self.high:.4g}]: {abs(self.mean_gap):.4g} {way}, {self.share:.1%} of the weight"
+        scores = f"{'[' if self.closed else '('}{self.low:.4g}, {self.high:.4g}]"
+        return f"scores in {scores}: {abs(self.mean_gap):.4g} {way}, {self.share:.1%} of the weight"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +99,7 @@ def ecce(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values |
     >>> result.mad, result.range
     (0.125, 0.125)
     >>> result.worst
-    scores in (0, 0.4]: 0.25 too high, 50.0% of the weight
+    scores in [0, 0.4]: 0.25 too high, 50.0% of the weight
     """
     sample = as_sample(y_true, y_prob, sample_weight)
     extremes = sample.extremes
@@ -99,7 +108,7 @@ def ecce(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values |
         range=extremes.range,
         sigma=math.sqrt(sample.variance) / sample.total,
         n=sample.n,
-        worst=_worst(extremes, sample.rounding),
+        worst=_worst(extremes, sample),
         bracket=sample.bracket,
     )
 
@@ -174,12 +183,19 @@ def ecce_r(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values
     return as_sample(y_true, y_prob, sample_weight).extremes.range
 
 
-def _worst(extremes: Extremes, rounding: float) -> WorstInterval | None:
-    if extremes.range <= rounding:
+def _worst(extremes: Extremes, sample: Sample) -> WorstInterval | None:
+    if extremes.range <= sample.rounding:
         return None
     first, last = sorted((extremes.highest, extremes.lowest), key=lambda point: point.weight)
-    share = last.weight - first.weight
-    return WorstInterval(low=first.score, high=last.score, share=share, mean_gap=(last.value - first.value) / share)
+    share, closed = last.weight - first.weight, first.weight == 0
+    return WorstInterval(
+        low=first.score,
+        high=last.score,
+        share=share,
+        mean_gap=(last.value - first.value) / share,
+        closed=closed,
+        first=sample.lowest_score(first.score, last.score, closed=closed),
+    )
 
 
 class CumulativeNorm(Norm):

@@ -15,13 +15,13 @@ import numpy as np
 
 from trueness import __version__
 from trueness._atomic import write_atomically
-from trueness._text import clean
-from trueness.assessment import Assessment, number
+from trueness._text import clean, percent
+from trueness.assessment import Assessment
 from trueness.curves.binned import binned_curve
 from trueness.curves.cumulative import thinned
 from trueness.curves.smooth import cosine_sums
 from trueness.data.sample import Sample
-from trueness.inference.significance import show_pvalue
+from trueness.inference.groups import GroupTest
 from trueness.metrics.registry import METRICS
 from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, smooth_svg
 from trueness.report.words import COLUMNS
@@ -81,11 +81,11 @@ def notebook(found: Assessment) -> str:
     pair = f'<div class="pair">{smooth_svg(found.smooth_curve)}{cumulative_svg(found.cumulative_curve)}</div>'
     notes = "".join(f"<p>Note: {escape(note)}</p>" for note in found.notes)
     verdict = f"<p><strong>{_unbroken(escape(found.verdict))}</strong></p>"
-    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(found)}{pair}{notes}</div>'
+    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(found)}{pair}{_groups(found)}{notes}</div>'
 
 
 def _metrics(found: Assessment) -> str:
-    names = ("metric", "value", f"{100 * found.level:.4g} % interval", "noise floor", "p")
+    names = ("metric", "value", f"{percent(found.level)} interval", "noise floor", "p")
     head = "".join(f'<th scope="col"{_right(i)}>{escape(name)}</th>' for i, name in enumerate(names))
     rows = []
     for line in found.metrics:
@@ -114,7 +114,7 @@ def _diagrams(found: Assessment) -> str:
     )
     smooth = (
         f"<figure>{smooth_svg(curve)}{slider}<output id='smooth-reading'></output><figcaption>What happened near each "
-        f"prediction. {bands}Blue band: {100 * found.level:.4g} % confidence, pointwise, without the bias of smoothing. "
+        f"prediction. {bands}Blue band: {percent(found.level)} confidence, pointwise, without the bias of smoothing. "
         "Along the bottom: where the predictions are.</figcaption></figure>"
     )
     worst = "" if found.error.worst is None else f"Marked: {escape(repr(found.error.worst))}. "
@@ -135,7 +135,7 @@ def _bins(found: Assessment) -> str:
     )
     return (
         f'<h2>By bins</h2><div class="pair"><figure>{binned_svg(curve)}{chooser}<figcaption>Mean outcome against mean '
-        f"prediction of bins of equal width, with {100 * found.level:.4g} % intervals. Empty bins are left out."
+        f"prediction of bins of equal width, with {percent(found.level)} intervals. Empty bins are left out."
         '</figcaption></figure><figure style="visibility:hidden" aria-hidden="true"></figure></div>'
     )
 
@@ -145,7 +145,7 @@ def _groups(found: Assessment) -> str:
         return ""
     names = ("group", "rows", "ECCE-R", "p", "p, adjusted")
     head = "".join(f'<th scope="col"{_right(i)}><button type="button">{name}</button></th>' for i, name in enumerate(names))
-    rows = [_group_row(each) for each in _ranked(found)[:_GROUPS]]
+    rows = [_group_row(each) for each in found.groups.ranked()[:_GROUPS]]
     hidden = len(found.groups) - len(rows)
     caption = "Tests of each group; adjusted p-values hold for all groups together (Holm)."
     if hidden:
@@ -156,18 +156,16 @@ def _groups(found: Assessment) -> str:
     )
 
 
-def _group_row(each: Any) -> str:
-    name = escape(clean("(missing)" if each.group is None else str(each.group), 120))
-    cells = [f'<th scope="row">{name}</th>', f'<td class="number" data-value="{each.n}">{each.n}</td>']
-    if each.test is None:
+def _group_row(each: GroupTest) -> str:
+    name, rows, *texts = map(escape, each.cells(120))
+    cells = [f'<th scope="row">{name}</th>', f'<td class="number" data-value="{rows}">{rows}</td>']
+    if each.test is None or each.adjusted_log10_pvalue is None:
         nothing = '<td class="number" data-value="">–</td>'
         return f'<tr>{"".join(cells)}{nothing}{nothing}<td data-value="">{escape(each.reason)}</td></tr>'
-    values = (
-        (each.test.value, number(each.test.value)),
-        (each.test.log10_pvalue, each.test.shown.removeprefix("= ")),
-        (each.adjusted_log10_pvalue, show_pvalue(each.adjusted_pvalue, each.adjusted_log10_pvalue)),
-    )
-    cells += [f'<td class="number" data-value="{max(key, -1e300)!r}">{escape(text)}</td>' for key, text in values]
+    keys = (each.test.value, each.test.log10_pvalue, each.adjusted_log10_pvalue)
+    cells += [
+        f'<td class="number" data-value="{max(key, -1e300)!r}">{text}</td>' for key, text in zip(keys, texts, strict=True)
+    ]
     return f"<tr>{''.join(cells)}</tr>"
 
 
@@ -228,17 +226,12 @@ def _embedded(found: Assessment) -> str:
 def _results(found: Assessment) -> dict[str, Any]:
     """What was found; of very many groups those that the page lists."""
     held = found.to_dict()
-    if held["groups"] is not None and len(held["groups"]) > _GROUPS:
-        names = {id(each) for each in _ranked(found)[:_GROUPS]}
-        kept = [number for number, each in enumerate(found.groups or ()) if id(each) in names]
+    if found.groups is not None and len(found.groups) > _GROUPS:
+        names = {id(each) for each in found.groups.ranked()[:_GROUPS]}
+        kept = [place for place, each in enumerate(found.groups) if id(each) in names]
         held["groups_not_listed"] = len(held["groups"]) - len(kept)
-        held["groups"] = [held["groups"][number] for number in kept]
+        held["groups"] = [held["groups"][place] for place in kept]
     return held
-
-
-def _ranked(found: Assessment) -> list[Any]:
-    """Groups, those with the smallest p first."""
-    return sorted(found.groups or (), key=lambda each: math.inf if each.test is None else each.test.log10_pvalue)
 
 
 def _bin_points(sample: Sample, count: int, level: float) -> dict[str, Any]:

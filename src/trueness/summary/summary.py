@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._again import Again
-from trueness._forward import forward
 from trueness._types import Floats, Ints
 from trueness.errors import SummaryError
 from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
@@ -163,7 +162,9 @@ class Summary:
 
         `nan` says whether rows with a missing value are refused or left out and counted, as for `summarize`.
         """
-        return forward("engines.returned", "from_frame")(frame, nan=nan)
+        from trueness.engines.sql.returned import from_frame
+
+        return from_frame(frame, nan=nan)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Summary":
