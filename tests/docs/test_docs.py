@@ -46,6 +46,7 @@ def need(page):
         pytest.skip("Spark needs Java")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).with_suffix("").as_posix())
 def test_page(page, tmp_path, monkeypatch):
     """Its blocks run in order, in an empty folder, and print what stands below them."""
@@ -116,6 +117,7 @@ def anchors(site):
     return {page: Anchors(page) for page in site.rglob("*.html") if "_static" not in page.parts}
 
 
+@pytest.mark.full
 def test_every_internal_link_and_anchor_resolves(site, anchors):
     dead = []
     for page, held in anchors.items():
@@ -178,6 +180,7 @@ def test_ten_examples_at_least(site):
         assert "Traceback" not in text, example.name
 
 
+@pytest.mark.full
 def test_search_works_without_a_network(site):
     """In a real browser, from the files themselves."""
     api = pytest.importorskip("playwright.sync_api")

@@ -289,6 +289,7 @@ def test_lower_limit_of_smooth_ece_at_a_bandwidth(bandwidth):
     check_noise(result.value - result.low, drawn, 0.025)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bandwidth", [0.01, 2e-4])
 def test_lower_limit_of_smooth_ece_at_a_narrow_bandwidth(bandwidth):
     """More rows than groups of neighbours may stand for, and kernels narrower than such a group."""
@@ -301,6 +302,7 @@ def test_lower_limit_of_smooth_ece_at_a_narrow_bandwidth(bandwidth):
     check_noise(result.value - result.low, drawn, 0.1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bandwidth", [0.05, 1e-3])
 def test_lower_limit_of_logit_smoothed_ece_with_little_noise(bandwidth):
     y, f = rows(5000, slope=0.1)
