@@ -741,3 +741,18 @@ def test_evidence_of_one_part_alone():
     (only,) = evidence(as_sample(y, f), metrics=("brier_score",), rng=0)
     assert only.interval is None  # none is known to cover
     assert only.noise_floor > 0
+
+
+def test_no_draws_are_made_that_nothing_reads(monkeypatch):
+    """The limit of ECCE needs no residuals with random signs."""
+
+    def refuse(*_):
+        raise AssertionError("residuals were flipped")
+
+    monkeypatch.setattr("trueness.data.points._Counts.flips", refuse)
+    y, f = rows(400)
+    for each in evidence(as_sample(y, f), metrics=("ecce_mad", "ecce_r"), rng=0):
+        assert each.interval.low <= each.value <= each.interval.high
+        assert each.test.resamples == 1999
+    with pytest.raises(AssertionError, match="flipped"):
+        evidence(as_sample(y, f), metrics=("smooth_ece",), rng=0)

@@ -16,6 +16,7 @@ from trueness.inference.evidence import DEFAULT, evidence
 from trueness.inference.intervals import check_level
 from trueness.inference.simulation import Progress, check_seed
 from trueness.metrics.drawing import normal_quantile
+from trueness.metrics.registry import bind
 from trueness.metrics.scores import log_losses, square_losses
 
 SCORES = {"brier_score": square_losses, "log_loss": log_losses}
@@ -76,6 +77,8 @@ def differences(
     if len(predictions) < 2:
         raise InputError(f"predictions: {len(predictions)} given. Pass at least two predictors to compare.")
     errors = [name for name in metrics if name not in SCORES]
+    for name in errors:
+        bind(name, None, what="metrics").require_interval()
     seeds = np.random.SeedSequence(seed).generate_state(len(predictions), np.uint64) >> np.uint64(1)
     limits = {}
     for number, (name, data) in enumerate(predictions.items()):
