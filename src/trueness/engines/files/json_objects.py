@@ -1,0 +1,54 @@
+"""A file of JSON objects, one a row, as an array or one after another."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from trueness.engines.files.database import AS_IT_IS, compression, literal, location
+from trueness.engines.files.sources import beginning, ending
+from trueness.engines.files.tables import TextTable, require_columns
+from trueness.errors import InputError
+from trueness.inputs.arguments import Columns
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_SAMPLE = 1000  # objects in which every name is looked for first
+
+
+class JsonTable(TextTable):
+    """A file of JSON objects."""
+
+    def group(self, name: str) -> str:
+        return self.column(name)  # an empty text is no missing one here: null is
+
+    def source(self, numbers: Sequence[str] = ()) -> str:
+        kinds = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in self.names)
+        return f"read_json({location(self.path)}, columns={{{kinds}}}, {_options(self.path)})"
+
+
+def json_table(connection: "DuckDBPyConnection", path: str, columns: Columns) -> JsonTable:
+    """What the file holds, by its first objects; a name that first occurs late is looked for in all of them."""
+    if _is_array(path) and not ending(path).rstrip().endswith(b"]"):
+        raise InputError(f"{path!r}: the array has no end, the file is cut short. Make it again; nothing was counted.")
+    known: list[str] = []
+    for limit in (f" LIMIT {_SAMPLE}", ""):
+        rows = f"SELECT json FROM read_json_objects({location(path)}, {_options(path)}){limit}"
+        objects = connection.sql(f"SELECT json_keys(json), json_type(json) FROM ({rows})").fetchall()
+        if any(kind != "OBJECT" for _, kind in objects):
+            raise InputError(f"{path!r}: holds something else than objects with names and values. Write one object a row.")
+        known = list(dict.fromkeys(name for names, _ in objects for name in names))
+        if set(columns.names) <= set(known) or len(objects) < _SAMPLE:
+            break
+    if not objects:
+        raise InputError(f"no rows: 0 in {path!r}. Pass at least one row.")
+    require_columns(path, known, columns)
+    return JsonTable(path=path, names={name: name for name in columns.names}, types=dict.fromkeys(columns.names, ""))
+
+
+def _options(path: str) -> str:
+    """How a JSON file is read; DuckDB does not see by itself that an array is one when a byte order mark comes first."""
+    return f"{compression(path)}, format='{'array' if _is_array(path) else 'auto'}', {AS_IT_IS}"
+
+
+def _is_array(path: str) -> bool:
+    return beginning(path, 64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
