@@ -3,11 +3,14 @@
 import gzip
 import json
 
+import numpy as np
 import pytest
-from data_files import COLUMNS, F, Y, message
+from data_files import COLUMNS, F, Y, message, write_json
 
 from trueness import summarize, summarize_files
+from trueness.engines.files.open_files import open_files
 from trueness.errors import InputError
+from trueness.inputs.arguments import Columns
 
 
 @pytest.mark.parametrize("content", [b'{"y":1,"p":0.5}\n{"y":0,"p":0.', b'[{"y":1,"p":1},{"y":0', b"[1, 2]", b"{", b'{"y":1}'])
@@ -42,3 +45,11 @@ def test_an_empty_text_is_no_missing_group_in_json(tmp_path):
     path = tmp_path / "a.json"
     path.write_text(json.dumps([{"y": 1, "p": 0.5, "g": ""}, {"y": 1, "p": 0.5, "g": None}, {"y": 0, "p": 0.5}]))
     assert {group: part.n for group, part in summarize_files(path, **COLUMNS, by="g").items()} == {"": 1, None: 2}
+
+
+def test_a_last_object_without_a_line_end_stays_last(tmp_path):
+    path = tmp_path / "a.ndjson"
+    path.write_bytes(write_json(path, {"y": Y, "p": F}).read_bytes().rstrip(b"\n"))
+    with open_files(path, Columns(**COLUMNS)) as files:
+        for _ in range(100):  # one reading in twenty gave it first
+            np.testing.assert_array_equal(files.rows().f["p"], F)
