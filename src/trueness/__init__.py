@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trueness.curves.reliability import reliability_curve
     from trueness.curves.sweep import bin_sweep
     from trueness.engines.arrays.summarize import summarize
-    from trueness.engines.files.summarize import summarize_files
+    from trueness.engines.files.summarize_files import summarize_files
     from trueness.engines.frames.dispatch import summarize_frame
     from trueness.engines.sql.text import sql
     from trueness.inference.floor import noise_floor
@@ -90,7 +90,7 @@ _HOMES = {
     "curves.reliability": ("reliability_curve",),
     "curves.sweep": ("bin_sweep",),
     "engines.arrays.summarize": ("summarize",),
-    "engines.files.summarize": ("summarize_files",),
+    "engines.files.summarize_files": ("summarize_files",),
     "engines.frames.dispatch": ("summarize_frame",),
     "engines.sql.text": ("sql",),
     "inference.groups": ("GroupTests", "group_tests"),

@@ -160,12 +160,15 @@ def test_many_writers_never_mix():
 
 
 def kill_and_resume(times):
-    from trueness.engines.files import summarize as files
+    from functools import partial
+
+    from trueness.engines.files import summarize_files as files
+    from trueness.engines.files.open_files import open_files
 
     command = ["summarize", "a.csv", "-y", "y", "-p", "p", "-o", "resumed", "--resume"]
 
     def run():
-        files.PIECE = 20
+        files.open_files = partial(open_files, piece_rows=20)  # in the child alone
         return cli.main(command)
 
     assert exit_code(forked(run)) == 0
@@ -243,7 +246,7 @@ MEMORY = """
 import resource, sys
 from trueness import cli
 import duckdb, scipy, numpy
-import trueness.assessment, trueness.engines.files.summarize
+import trueness.assessment, trueness.engines.files.summarize_files
 duckdb.connect().sql("select 1").fetchall()
 if sys.argv[1] != "all":
     size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from trueness import __version__
-from trueness.cli.data import Data, data_options, load, load_pairs, merged, roles_of
+from trueness.cli.data import Data, columns_of, data_options, load, load_pairs, merged
 from trueness.cli.faults import FAILED, Command, fault_options
 from trueness.cli.output import checked_output, echo_json, progress
 
@@ -191,17 +191,28 @@ def summarize(data: Data, bins: tuple[int, ...], memory_limit: str | None, resum
     trueness summarize 'day1/*.parquet' -y clicked -p score -o day1.tns
     """
     from trueness.cli.groups import save_groups
-    from trueness.engines.files.summarize import summarize_files
+    from trueness.engines.files.summarize_files import summarize_files
 
-    roles = roles_of(data)
+    columns = columns_of(data)
     if not data.by:
         checked_output(out, data.paths)
     elif not out or (os.path.lexists(out) and not os.path.isdir(out)):
         raise click.UsageError(f"{out!r} is not a folder; with --by summaries go to a folder.")
-    columns = {"outcome": roles.outcome, "prediction": roles.predictions[0], "weight": roles.weight, "by": data.by or None}
     with progress() as bars:
-        kept: dict[str, Any] = {"memory_limit": memory_limit, "resume": f"{out}.resume" if resume else None}
-        found = summarize_files(data.paths, **columns, bins=bins, **data.settings(), **kept, progress=bars.reading)
+        found = summarize_files(
+            data.paths,
+            outcome=columns.outcome,
+            prediction=columns.prediction,
+            weight=columns.weight,
+            by=columns.by or None,
+            bins=bins,
+            nan=data.nan,
+            pos_label=data.pos_label,
+            delimiter=data.delimiter,
+            memory_limit=memory_limit,
+            resume=f"{out}.resume" if resume else None,
+            progress=bars.reading,
+        )
     if data.by:
         save_groups(found, out, data.by, data.paths)
         click.echo(f"{out}: {len(found)} groups, {sum(summary.n for summary in found.values())} rows")

@@ -2,21 +2,35 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from trueness.engines.files.tables import Table, unreadable
+import numpy as np
+
+from trueness.engines.files.database import fetched
+from trueness.engines.files.tables import Table
 from trueness.errors import InputError
 from trueness.inputs.labels import Observed, is_number_text, text_problem
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Event = str | int | float
+
+
+def as_event(pos_label: Any) -> Event | None:
+    """The label that means the event, as a file may hold it."""
+    label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
+    if label is not None and not isinstance(label, str | int | float):
+        raise InputError(f"pos_label={label!r} is not a text or a number. Pass the value that means the event.")
+    return label
 
 
 class Outcomes:
     """How a query turns the column of outcomes into numbers."""
 
-    def __init__(self, connection: Any, tables: list[Table], name: str, pos_label: Any) -> None:
-        if pos_label is not None and not isinstance(pos_label, str | int | float):
-            raise InputError(f"pos_label={pos_label!r} is not a text or a number. Pass the value that means the event.")
+    def __init__(self, connection: "DuckDBPyConnection", tables: Sequence[Table], name: str, event: Event | None) -> None:
         self._connection, self._tables, self.name = connection, tables, name
-        self._event = str(pos_label).lower() if isinstance(pos_label, bool) else pos_label
+        self._event = str(event).lower() if isinstance(event, bool) else event
         if self.labels:
             self._check()
 
@@ -29,17 +43,17 @@ class Outcomes:
         if first.typed:
             return False
         query = f"SELECT t FROM ({self._text(first)}) WHERE t IS NOT NULL LIMIT 1"
-        found = fetched(self._connection, first, query)
-        return bool(found) and not is_number_text(found[0][0])
+        labels = self._fetched(first, query)
+        return bool(labels) and not is_number_text(labels[0][0])
 
     @cached_property
     def _by_number(self) -> bool:
         """Whether 1, 1.0 and 01 are one label: the event is a number, and so may be what the files hold."""
-        held = self._tables[0].types[self.name]
-        return self._event is not None and held in ("number", "float32", "") and is_number_text(str(self._event))
+        kind = self._tables[0].types[self.name]
+        return self._event is not None and kind in ("number", "float32", "") and is_number_text(str(self._event))
 
     @property
-    def values(self) -> list[Any]:
+    def values(self) -> list[str | float]:
         """What is bound in the query."""
         if not self.labels:
             return []
@@ -66,14 +80,14 @@ class Outcomes:
 
     def _check(self) -> None:
         """The event occurs, or outcomes are true and false; else say which values there are."""
-        if self._event is None and not self.understood:
-            self._raise_labels()
         if self._event is None:
+            if not {label.lower() for label in self.observed().counts} <= {"true", "false"}:
+                self._raise_labels()
             return
         events = 0
         for table in self._tables:
             query = f"SELECT count(*) FROM (SELECT {self.number(table, ())} AS y FROM {table.source()}) WHERE y = 1.0"
-            events += fetched(self._connection, table, query, self.values)[0][0]
+            events += self._fetched(table, query, self.values)[0][0]
         observed = self.observed()
         if not events and len(observed.counts) > 1:
             raise InputError(
@@ -86,52 +100,40 @@ class Outcomes:
         table = next(table for table in self._tables if self.observed([table]).total)
         inner = f"SELECT t, row_number() OVER () - 1 AS i FROM ({self._text(table)})"
         query = f"SELECT i, t FROM ({inner}) WHERE t IS NOT NULL ORDER BY i LIMIT 1"
-        ((row, value),) = fetched(self._connection, table, query)
+        ((row, value),) = self._fetched(table, query)
         total = observed.total
         raise InputError(text_problem(f"column {self.name!r}", total, total, table.place(row), value, observed))
 
-    @cached_property
-    def understood(self) -> bool:
-        """Whether labels are true and false."""
-        return {label.lower() for label in self.observed().counts} <= {"true", "false"}
-
-    def observed(self, tables: list[Table] | None = None) -> Observed:
+    def observed(self, tables: Sequence[Table] | None = None) -> Observed:
         """How often each label occurs, the most frequent ones."""
         observed = Observed()
         for table in self._tables if tables is None else tables:
-            ((count,),) = fetched(self._connection, table, f"SELECT count(t) FROM ({self._text(table)})")
+            ((count,),) = self._fetched(table, f"SELECT count(t) FROM ({self._text(table)})")
             observed.total += count
             query = (
                 f"SELECT t, count(*) FROM ({self._text(table)}) WHERE t IS NOT NULL GROUP BY t ORDER BY 2 DESC, 1 LIMIT 10000"
             )
-            for label, rows in fetched(self._connection, table, query):
+            for label, rows in self._fetched(table, query):
                 observed.counts[label] += rows
         return observed
+
+    def raise_text(self, table: Table, names: Sequence[str]) -> NoReturn:
+        """Say which text of a file is not a number, in every column of these."""
+        problems = []
+        bad = "t IS NOT NULL AND TRY(t::DOUBLE) IS NULL"
+        for name in dict.fromkeys(names):
+            if name == self.name and self.labels:
+                continue
+            text = f"SELECT {table.text(name)} AS t, row_number() OVER () - 1 AS i FROM {table.source()}"
+            ((total, count),) = self._fetched(table, f"SELECT count(*), count(*) FILTER (WHERE {bad}) FROM ({text})")
+            if count:
+                ((row, value),) = self._fetched(table, f"SELECT i, t FROM ({text}) WHERE {bad} ORDER BY i LIMIT 1")
+                observed = self.observed() if name == self.name else None
+                problems.append(text_problem(f"column {name!r}", total, count, table.place(row), value, observed))
+        raise InputError("\n".join(problems) or f"{table.path!r}: changed while it was read. Keep it unchanged.")
 
     def _text(self, table: Table) -> str:
         return f"SELECT {table.text(self.name)} AS t FROM {table.source()}"
 
-
-def fetched(connection: Any, table: Table, query: str, values: Sequence[Any] = ()) -> list[Any]:
-    """All rows of a query; where DuckDB fails, the file is named."""
-    try:
-        found = connection.sql(query, params=list(values)) if values else connection.sql(query)
-        return found.fetchall()  # type: ignore[no-any-return]
-    except Exception as error:
-        raise unreadable(table.path, error) from error
-
-
-def raise_text(connection: Any, table: Table, outcomes: Outcomes, names: Sequence[str]) -> NoReturn:
-    """Say which text is not a number, in every column."""
-    found = []
-    bad = "t IS NOT NULL AND TRY(t::DOUBLE) IS NULL"
-    for name in dict.fromkeys(names):
-        if name == outcomes.name and outcomes.labels:
-            continue
-        text = f"SELECT {table.text(name)} AS t, row_number() OVER () - 1 AS i FROM {table.source()}"
-        ((total, count),) = fetched(connection, table, f"SELECT count(*), count(*) FILTER (WHERE {bad}) FROM ({text})")
-        if count:
-            ((row, value),) = fetched(connection, table, f"SELECT i, t FROM ({text}) WHERE {bad} ORDER BY i LIMIT 1")
-            observed = outcomes.observed() if name == outcomes.name else None
-            found.append(text_problem(f"column {name!r}", total, count, table.place(row), value, observed))
-    raise InputError("\n".join(found) or f"{table.path!r}: changed while it was read. Keep it unchanged.")
+    def _fetched(self, table: Table, query: str, values: Sequence[str | float] = ()) -> list[tuple[Any, ...]]:
+        return fetched(self._connection, table.path, query, values)
