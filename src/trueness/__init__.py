@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from trueness import brownian
     from trueness.assessment import Assessment, assess
     from trueness.comparison import Comparison, compare
-    from trueness.curves.cumulative import cumulative_curve
+    from trueness.curves.cumulative_curve import cumulative_curve
     from trueness.curves.reliability import reliability_curve
     from trueness.curves.sweep import bin_sweep
     from trueness.engines.arrays.summarize import summarize
@@ -86,7 +86,7 @@ __all__ = [
 _HOMES = {
     "assessment": ("Assessment", "assess"),
     "comparison": ("Comparison", "compare"),
-    "curves.cumulative": ("cumulative_curve",),
+    "curves.cumulative_curve": ("cumulative_curve",),
     "curves.reliability": ("reliability_curve",),
     "curves.sweep": ("bin_sweep",),
     "engines.arrays.summarize": ("summarize",),

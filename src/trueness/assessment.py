@@ -9,10 +9,11 @@ from typing import Any, Literal
 
 from trueness._json import plain
 from trueness._text import WIDTH, number, percent, table
-from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
-from trueness.curves.smooth import SmoothCurve, smooth_curve
+from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
+from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
+from trueness.data.row_sample import RowSample
 from trueness.data.sample import NAMES as ARGUMENTS
-from trueness.data.sample import RowSample, Sample, as_sample
+from trueness.data.sample import Sample, as_sample
 from trueness.engines.frames.dispatch import computes_elsewhere, summarize_frame
 from trueness.engines.frames.memory import column_of
 from trueness.errors import InputError

@@ -9,7 +9,7 @@ import numpy as np
 
 from trueness._json import plain
 from trueness._text import WIDTH, clean, number, percent, table
-from trueness.data.sample import RowSample
+from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
 from trueness.inference.evidence import DEFAULT

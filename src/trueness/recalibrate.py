@@ -5,8 +5,8 @@ from typing import Any, Self
 import numpy as np
 
 from trueness._types import Floats
-from trueness.curves.smooth import smooth_curve
-from trueness.data.sample import RowSample
+from trueness.curves.smooth_curve import smooth_curve
+from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
 from trueness.inference.simulation import check_seed
 from trueness.inputs.rows import read_rows

@@ -1,7 +1,7 @@
 """What an assessment says first: what the test says, how large the error is, and where."""
 
 from trueness._text import number
-from trueness.data.sample import Contradictions
+from trueness.data.certainties import Contradictions
 from trueness.metrics.cumulative import CumulativeError, WorstInterval
 
 

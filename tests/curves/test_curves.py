@@ -10,9 +10,9 @@ from scipy.stats import binomtest
 
 import trueness
 from trueness import TruenessError, cumulative_curve, reliability_curve, summarize
-from trueness.curves.binned import binned_curve
-from trueness.curves.cumulative import thinned
-from trueness.curves.smooth import smooth_curve
+from trueness.curves.binned_curve import binned_curve
+from trueness.curves.cumulative_curve import thinned
+from trueness.curves.smooth_curve import smooth_curve
 from trueness.curves.sweep import bin_sweep
 
 

@@ -10,7 +10,7 @@ import click
 from trueness.cli.faults import Command
 
 if TYPE_CHECKING:
-    from trueness.data.sample import RowSample
+    from trueness.data.row_sample import RowSample
     from trueness.engines.files.held_rows import HeldRows
     from trueness.inputs.arguments import Columns, Reading
     from trueness.summary.summary import Summary
@@ -94,7 +94,7 @@ def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command],
 
 def load(data: Data, progress: Progress | None) -> dict[str, Any]:
     """Arguments for `assess`: rows where they fit in memory, else summaries; with groups where wanted."""
-    from trueness.data.sample import RowSample
+    from trueness.data.row_sample import RowSample
     from trueness.engines.files.open_files import open_files
     from trueness.engines.files.sources import opened
     from trueness.metrics.cumulative import ecce
@@ -169,14 +169,14 @@ def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[
 
 
 def _columns_of_one(data: Data, files: list[str], progress: Progress | None) -> "dict[str, RowSample]":
-    from trueness.data.sample import RowSample
+    from trueness.data.row_sample import RowSample
 
     rows = _read(data, files, None, progress)
     return _judged({name: RowSample(rows.checked(name)) for name in data.prediction})
 
 
 def _one_column_of_each(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "dict[str, RowSample]":
-    from trueness.data.sample import RowSample
+    from trueness.data.row_sample import RowSample
 
     (prediction,) = data.prediction
     predictors: dict[str, RowSample] = {}

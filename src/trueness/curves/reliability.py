@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Literal
 
 from trueness._types import Rng, Values
-from trueness.curves.binned import BinnedCurve, binned_curve
-from trueness.curves.isotonic import IsotonicCurve, isotonic_curve
-from trueness.curves.smooth import SmoothCurve, smooth_curve
+from trueness.curves.binned_curve import BinnedCurve, binned_curve
+from trueness.curves.isotonic_curve import IsotonicCurve, isotonic_curve
+from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
 from trueness.data.sample import Given
 from trueness.errors import InputError
 from trueness.options import check_choice

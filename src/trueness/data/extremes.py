@@ -5,6 +5,7 @@ only cells whose bound passes the best edge value can hold an extreme; just thei
 (ties, rare events) their cells are cut finer, and parts that hold a single score need no sorting.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,6 +74,14 @@ def _better(old: Point, new: Point, sign: float, tie: float) -> Point:
     if abs(gain) > tie:
         return new if gain > 0 else old
     return new if new.weight < old.weight else old
+
+
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """Certain bounds, (low, high), for the exact cumulative errors of rows known only by their sums."""
+
+    mad: tuple[float, float]
+    range: tuple[float, float]
 
 
 class _Spans(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from trueness._json import plain
 from trueness._types import Rng
-from trueness.data.sample import RowSample
+from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, evidence
 from trueness.inference.intervals import check_level

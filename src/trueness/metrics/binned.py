@@ -7,7 +7,8 @@ import numpy as np
 
 from trueness._types import Array, Floats, Ints, Values
 from trueness.data.points import Points
-from trueness.data.sample import Given, RowSample, as_sample, residuals
+from trueness.data.row_sample import RowSample, residuals
+from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
 from trueness.metrics.drawing import Drawing, Noise, Norm, Options, Partition, normal_quantile, order_statistic
 from trueness.metrics.registry import Metric, register

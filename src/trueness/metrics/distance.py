@@ -7,7 +7,8 @@ import numpy as np
 
 from trueness._types import Floats, Values
 from trueness.data.points import Points
-from trueness.data.sample import Given, RowSample, as_sample
+from trueness.data.row_sample import RowSample
+from trueness.data.sample import Given, as_sample
 from trueness.metrics.drawing import Drawing, Norm, Options, Partition
 from trueness.metrics.registry import Metric, register
 from trueness.metrics.smooth import smooth_ece

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from trueness._text import percent
-from trueness.curves.binned import BinnedCurve
-from trueness.curves.cumulative import CumulativeCurve
-from trueness.curves.isotonic import IsotonicCurve
-from trueness.curves.smooth import SmoothCurve
+from trueness.curves.binned_curve import BinnedCurve
+from trueness.curves.cumulative_curve import CumulativeCurve
+from trueness.curves.isotonic_curve import IsotonicCurve
+from trueness.curves.smooth_curve import SmoothCurve
 from trueness.curves.sweep import BinSweep
 from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION, axes, legend, muted, strip, unit_square
 

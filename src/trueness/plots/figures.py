@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueness._types import Rng, Values
-from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
-from trueness.curves.smooth import SmoothCurve, smooth_curve
-from trueness.data.sample import Given, RowSample, as_sample, row_sample
+from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
+from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
+from trueness.data.row_sample import RowSample
+from trueness.data.sample import Given, as_sample, row_sample
 from trueness.errors import InputError
 from trueness.plots.draw import draw_cumulative, draw_smooth
 from trueness.plots.style import CYCLE, LINES, legend

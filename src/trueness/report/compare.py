@@ -7,7 +7,7 @@ from typing import Any
 from trueness._atomic import write_atomically
 from trueness._text import clean
 from trueness.comparison import Comparison
-from trueness.curves.smooth import smooth_curve
+from trueness.curves.smooth_curve import smooth_curve
 from trueness.report.html import part
 from trueness.report.svg import several_svg
 

@@ -17,9 +17,9 @@ from trueness import __version__
 from trueness._atomic import write_atomically
 from trueness._text import clean, percent
 from trueness.assessment import Assessment
-from trueness.curves.binned import binned_curve
-from trueness.curves.cumulative import thinned
-from trueness.curves.smooth import cosine_sums
+from trueness.curves.binned_curve import binned_curve
+from trueness.curves.cumulative_curve import thinned
+from trueness.curves.smooth_curve import cosine_sums
 from trueness.data.sample import Sample
 from trueness.inference.groups import GroupTest
 from trueness.metrics.registry import METRICS
