@@ -122,8 +122,8 @@ def _diagrams(assessment: Assessment) -> str:
     worst = "" if assessment.error.worst is None else f"Marked: {escape(repr(assessment.error.worst))}. "
     cumulative = (
         f"<figure>{cumulative_svg(assessment.cumulative_curve)}<output id='cumulative-reading'></output><figcaption>Outcomes "
-        f"less predictions, added up in the order of the scores: where the line falls, predictions are too high. {worst}The grey "
-        "wedge shows the size of noise, ± 2σ.</figcaption></figure>"
+        f"less predictions, added up in the order of the scores: where the line falls, predictions are too high. {worst}The "
+        "grey wedge shows the size of noise, ± 2σ.</figcaption></figure>"
     )
     return f'<h2>Where</h2><div class="pair">{smooth}{cumulative}</div>'
 
