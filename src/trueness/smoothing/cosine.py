@@ -58,18 +58,9 @@ def smoothed(a: Floats, sigma: float, intervals: int) -> tuple[Floats, Floats, F
     return value, first, second
 
 
-def damping(sigma: float, frequency: Array) -> Floats:
+def damping(sigma: float | Array, frequency: Array) -> Floats:
     """What a kernel of width σ leaves of each frequency."""
     return np.asarray(np.exp(-0.5 * (sigma * frequency) ** 2), dtype=np.float64)
-
-
-def smoothed_rows(a: Floats, sigma: float, intervals: int) -> Floats:
-    """The smoothed measure of each row of coefficients at the ends of equal intervals of [0, 1]."""
-    from scipy.fft import dct
-
-    padded = np.zeros((len(a), intervals + 1))
-    padded[:, : a.shape[1]] = a * damping(sigma, np.pi * np.arange(a.shape[1]))
-    return np.asarray(dct(padded, type=1))
 
 
 def smoothed_nodes(values: Floats, sigma: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Integrals of absolute values: exact to high order for one function, to first order for many draws at once."""
+"""The integral of an absolute value, to high order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,13 +89,3 @@ def _root(c: Floats) -> Floats:
         newton = s - np.divide(value, slope, out=np.full_like(value, np.inf), where=slope != 0)
         s = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
     return s
-
-
-def linear_integrals(g: Floats, step: float, breaks: Floats | None = None) -> Floats:
-    """∫|g| of each row at equal steps, exact where g is linear: a trapezoid rule, less what it adds at a change of sign."""
-    size = np.abs(g)
-    both = size[:, :-1] + size[:, 1:]
-    crossing = g[:, :-1] * g[:, 1:] < 0
-    lost = np.divide(size[:, :-1] * size[:, 1:], both, out=np.zeros_like(both), where=crossing)
-    pieces = both / 2 - lost
-    return np.asarray((pieces if breaks is None else pieces * breaks).sum(axis=1) * step)
