@@ -12,7 +12,7 @@ from trueness.data.points import Points
 from trueness.data.scales import Scale, Window
 from trueness.errors import InputError
 from trueness.metrics.drawing import Noise, Norm, order_statistic
-from trueness.smoothing.cosine import smoothed_cells
+from trueness.smoothing.cosine import smoothed_variance
 from trueness.smoothing.draws import smoothed_norms
 
 # Of draws: bandwidths of the ladder, cosines at most and in all for all points, nodes a bandwidth, kernel widths (and the
@@ -97,10 +97,7 @@ class SmoothNorm(Norm):
             window = self._window(sigma)
             place = (self.x - window.low) / window.length * _CELLS
             mass = np.bincount(np.clip(place.astype(np.int64), 0, _CELLS - 1), variance, minlength=_CELLS)
-            s = sigma / window.length
-            # The kernel squared is a kernel of width σ/√2 over 2√π·σ, reflections that overlap left out.
-            spread = smoothed_cells(mass / self.total**2, s / np.sqrt(2))
-            g = np.maximum(spread, 0.0) / (2 * np.sqrt(np.pi) * s)
+            g = smoothed_variance(mass, self.total**2, sigma / window.length)
             if np.sqrt(2 / np.pi) * float(np.sqrt(g).mean()) > sigma:
                 low = sigma
             else:
