@@ -71,9 +71,9 @@ def smoothed_nodes(values: Floats, sigma: float) -> Floats:
 
 
 def smoothed_variance(mass: Array, total: float, sigma: float) -> Floats:
-    """Σ m K_σ² over a total, in the middle of equal cells of [0, 1], from the masses of the cells; reflections that overlap are left out.
+    """Σ m K_σ² over a total, in the middle of equal cells of [0, 1], from the masses of the cells.
 
-    The kernel squared is a kernel of width σ/√2 over 2√π·σ.
+    The kernel squared is a kernel of width σ/√2 over 2√π·σ; reflections that overlap are left out.
     """
     from scipy.fft import dct
 
