@@ -159,7 +159,7 @@ class Summary:
 
         `nan` says whether rows with a missing value are refused or left out and counted, as for `summarize`.
         """
-        return forward("engines.returned", "from_frame")(frame, nan=nan)
+        return forward("engines.sql.returned", "from_frame")(frame, nan=nan)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Summary":
