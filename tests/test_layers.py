@@ -10,8 +10,8 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "trueness"
 
 # From left to right; modules on one line are one stage and may import each other.
 STAGES = [
-    {"_types", "errors", "_atomic", "_forward", "_json", "options", "brownian"},
-    {"inputs"},
+    {"_types", "errors", "_atomic", "_forward", "_json", "brownian"},
+    {"inputs", "options"},
     {"multiclass"},
     {"summary", "_again"},
     {"engines"},

@@ -8,9 +8,8 @@ from trueness._types import Floats
 from trueness.curves.smooth import smooth_curve
 from trueness.data.sample import RowData
 from trueness.errors import InputError
-from trueness.inference.simulation import check_seed
 from trueness.inputs.rows import read_rows
-from trueness.options import check_bandwidth
+from trueness.options import check_bandwidth, check_seed
 
 _STEPS = 4096
 

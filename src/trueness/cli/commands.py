@@ -113,7 +113,7 @@ def report(data: Data, level: float, rng: int, as_json: bool, out: str, title: s
 def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> Any:
     from trueness.assessment import assess as assess_data
     from trueness.inference.evidence import DEFAULT
-    from trueness.inference.intervals import check_level
+    from trueness.options import check_level
 
     check_level(level)
     with progress() as bars:
@@ -164,7 +164,7 @@ def compare(data: Data, level: float, rng: int, as_json: bool, key: str | None) 
     trueness compare a.csv b.csv -y y -p p --key id
     """
     from trueness.comparison import compare_rows
-    from trueness.inference.intervals import check_level
+    from trueness.options import check_level
 
     check_level(level)
     with progress() as bars:

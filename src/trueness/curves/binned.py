@@ -10,10 +10,9 @@ from trueness.curves.curve import Curve
 from trueness.data.points import Points, points_of
 from trueness.data.sample import RowData, as_data, as_summary
 from trueness.errors import NeedsRowsError
-from trueness.inference.intervals import check_level
 from trueness.metrics.binned import binned_ece, quantile_bins
-from trueness.options import check_choice
-from trueness.summary.ruler import check_bins, uniform_edges
+from trueness.options import check_bins, check_choice, check_level
+from trueness.summary.ruler import uniform_edges
 from trueness.summary.summary import Summary
 
 

@@ -9,9 +9,8 @@ from trueness._types import Floats
 from trueness.curves.curve import Curve
 from trueness.data.points import Points, points_of_rows
 from trueness.data.sample import as_rows
-from trueness.inference.intervals import check_level
-from trueness.inference.simulation import check_seed
 from trueness.metrics.scores import Decomposition, decompose
+from trueness.options import check_level, check_seed
 
 DRAWS = 199
 

@@ -10,10 +10,8 @@ from trueness.curves.curve import Curve
 from trueness.data.masses import PROBABILITY, CellMasses, Kind, RowMasses, Smoothed, Window
 from trueness.data.points import Points
 from trueness.data.sample import RowData, as_data
-from trueness.inference.intervals import check_level
-from trueness.inference.simulation import check_seed
 from trueness.metrics.smooth import smooth_ece_of
-from trueness.options import check_bandwidth
+from trueness.options import check_bandwidth, check_level, check_seed
 from trueness.smoothing.cosine import smoothed
 from trueness.smoothing.kernel import grid_for, grouped, kernel
 from trueness.summary.summary import Summary

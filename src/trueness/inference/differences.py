@@ -13,8 +13,8 @@ from trueness._types import Floats
 from trueness.data.sample import RowData
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, evidence
-from trueness.inference.intervals import check_level
-from trueness.inference.simulation import Progress, check_seed
+from trueness.inference.simulation import Progress
+from trueness.options import check_level, check_seed
 
 SCORES = ("brier_score", "log_loss")
 _FEWEST = 10  # events, and rows without one, from which a mean difference is about normal

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from trueness.data.sample import as_data
-from trueness.inference.intervals import Interval, check_level, draws_for, interval_of, require_construction, uses_null
+from trueness.inference.intervals import Interval, draws_for, interval_of, require_construction, uses_null
 from trueness.inference.requests import Request
 from trueness.inference.significance import CalibrationTest, outcome_of
-from trueness.inference.simulation import Progress, Resampling, Wanted, check_seed, floor_of, uses_law
+from trueness.inference.simulation import Progress, Resampling, Wanted, floor_of, uses_law
+from trueness.options import check_level, check_seed
 
 DEFAULT = ("smooth_ece", "binned_ece", "logit_smoothed_ece", "ecce_mad", "ecce_r")
 

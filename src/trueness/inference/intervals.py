@@ -25,14 +25,13 @@ from trueness.data.sample import RowData, as_data
 from trueness.errors import InputError, NeedsRowsError
 from trueness.inference.requests import Request
 from trueness.inference.significance import LAWS, few_signs, residual_variance
-from trueness.inference.simulation import Drawn, Progress, Resampling, Wanted, check_seed, settled, uses_law
+from trueness.inference.simulation import Drawn, Progress, Resampling, Wanted, settled, uses_law
 from trueness.metrics.statistics import SmoothStatistic
-from trueness.options import check_choice
+from trueness.options import check_choice, check_level, check_seed
 from trueness.summary.summary import Summary
 
 DRAWS = 1999
 _BOOTSTRAP = 999
-_HIGHEST = 0.9999
 _BETWEEN = 8  # bandwidths looked at from one rung to the next
 
 
@@ -127,16 +126,6 @@ def confidence_interval(
     if few_rows(request, resampling.base) is None:
         drawn = resampling.draw(seed, draws, wanted_for(request, resampling), progress=progress)[0]
     return interval_of(request, value, resampling, drawn, alpha, draws, seed)
-
-
-def check_level(level: Any, highest: float = _HIGHEST) -> float:
-    """A fraction, not a percentage."""
-    number = isinstance(level, int | float | np.integer | np.floating) and not isinstance(level, bool)
-    if not number or not 0 < level < 1:
-        raise InputError(f"level: {level!r} is not a fraction in (0, 1). Pass for example 0.95, not 95.")
-    if level > highest:
-        raise InputError(f"level: {level!r} is beyond {highest}, for which too many draws would be needed. Pass at most that.")
-    return float(level)
 
 
 def draws_for(alpha: float) -> int:

@@ -13,9 +13,9 @@ from trueness.data.points import check_frequencies, has_unit_weights
 from trueness.data.sample import RowData, as_data
 from trueness.errors import InputError
 from trueness.inference.requests import Request
-from trueness.inference.simulation import SOFT, Drawn, Progress, Resampling, Wanted, check_resamples, check_seed
+from trueness.inference.simulation import SOFT, Drawn, Progress, Resampling, Wanted
 from trueness.metrics.cumulative import ecce
-from trueness.options import check_choice
+from trueness.options import check_choice, check_count, check_seed
 from trueness.summary.summary import Summary
 
 LAWS = {"ecce_mad": brownian.max_abs, "ecce_r": brownian.range}
@@ -132,7 +132,7 @@ def calibration_test(
     request = Request(statistic, options, what="statistic")
     check_choice("method", method, ("auto", "asymptotic", "simulated"))
     check_choice("weight_kind", weight_kind, ("importance", "frequency"))
-    resamples, seed = check_resamples(resamples), check_seed(rng)
+    resamples, seed = check_count("resamples", resamples), check_seed(rng)
     data = as_data(y_true, y_prob, sample_weight)
     value = request.value(data)
     resampling = Resampling(data, [request], frequency=_frequency(data, weight_kind))

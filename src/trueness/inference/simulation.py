@@ -12,6 +12,7 @@ from trueness.data.sample import RowData, as_data
 from trueness.errors import InputError
 from trueness.inference.requests import Request
 from trueness.metrics.statistics import SmoothStatistic
+from trueness.options import check_count, check_seed
 from trueness.summary.summary import Summary
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
@@ -28,24 +29,6 @@ SOFT = (
     "soft labels are probabilities, not events: outcomes cannot be drawn from the predictions. "
     "Test with statistic 'ecce_r' or 'ecce_mad'."
 )
-
-
-def check_seed(rng: Any) -> int:
-    """A whole number from which the same draws follow again."""
-    if rng is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**63))
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
-        return int(rng)
-    raise InputError(f"rng: {rng!r} is not None, a whole number from 0 on, or a numpy.random.Generator.")
-
-
-def check_resamples(value: Any) -> int:
-    """A positive whole number of draws."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise InputError(f"resamples: {value!r} is not a positive whole number.")
-    return int(value)
 
 
 class Regime(NamedTuple):
@@ -280,7 +263,7 @@ def noise_floor(
     0.011
     """
     request = Request(metric, options, what="metric")
-    resamples, seed = check_resamples(resamples), check_seed(rng)
+    resamples, seed = check_count("resamples", resamples), check_seed(rng)
     data = as_data(y_true, y_prob, sample_weight)
     request.value(data)  # the metric checks its options
     resampling = Resampling(data, [request])

@@ -16,7 +16,8 @@ from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.containers import as_column, changed_dtype
 from trueness.inputs.faults import DROPPABLE, REASONS, check_fraction, check_weight, problems
 from trueness.inputs.labels import Observed, mapped, not_numbers, occurs, require_label
-from trueness.inputs.values import is_chunk, is_missing, show, stem
+from trueness.inputs.values import is_chunk, show, stem
+from trueness.options import check_options
 
 ZERO_WEIGHT = "zero weight"
 # Squares of weights between these have sums that neither overflow nor vanish, over any number of rows.
@@ -244,18 +245,6 @@ def _classified_weights(rows: Rows) -> Iterator[tuple[int, np.ndarray, np.ndarra
         codes, _, _, weights, _ = classify(rows, rows.f.chunk(start, stop), rows.y.chunk(start, stop), w)
         if weights is not None:
             yield start, codes, weights
-
-
-def check_options(nan: str, align: str | None = None, pos_label: Any = None) -> None:
-    """Refuse a choice that is none."""
-    if not isinstance(nan, str) or nan not in ("raise", "drop"):
-        raise InputError(f"nan={show(nan)} is not a choice. Pass nan='raise' (the default) or nan='drop'.")
-    if align is not None and not (isinstance(align, str) and align in ("position", "index")):
-        raise InputError(
-            f"align={show(align)} is not a choice. Pass align=None (the default), align='position' or align='index'."
-        )
-    if pos_label is not None and (is_missing(pos_label) or is_chunk(pos_label)):
-        raise InputError(f"pos_label={show(pos_label)} is not a label. Pass the one value of y_true that means the event.")
 
 
 def _check_distinct(given: list[Any], names: tuple[str, ...]) -> None:

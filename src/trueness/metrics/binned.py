@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from trueness._types import Floats, Ints
 from trueness.data.sample import RowData, as_rows, as_summary
 from trueness.errors import InputError
-from trueness.options import check_choice
-from trueness.summary.ruler import check_bins, uniform_edges
+from trueness.options import check_bins, check_choice
+from trueness.summary.ruler import uniform_edges
 from trueness.summary.summary import Summary
 
 Array = NDArray[Any]

@@ -17,7 +17,7 @@ from trueness.data.masses import (
     window_for,
 )
 from trueness.data.sample import as_data, as_rows
-from trueness.options import check_bandwidth, check_choice, check_draws, check_rng
+from trueness.options import check_bandwidth, check_choice, check_count, check_rng
 from trueness.summary.summary import Summary
 
 _BLOCK = 1 << 21  # kernel values held at a time by the Monte Carlo estimator
@@ -78,7 +78,7 @@ def logit_smoothed_ece(
     sigma = check_bandwidth(bandwidth, smallest=1e-10, largest=1000)
     check_choice("noise", noise, ("gaussian", "uniform"))
     check_choice("method", method, ("integral", "monte-carlo"))
-    draws, generator = check_draws(draws), check_rng(rng)
+    draws, generator = check_count("draws", draws), check_rng(rng)
     if method == "monte-carlo":
         rows = as_rows(y_true, y_prob, sample_weight, what='method="monte-carlo"').arrays
         return _monte_carlo(rows.y, logit(rows.f), rows.w, sigma, noise, draws, generator)

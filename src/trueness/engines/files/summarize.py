@@ -27,7 +27,8 @@ from trueness.engines.files.sources import Paths, one_kind, opened
 from trueness.engines.files.tables import Roles, Table, describe, is_conversion, literal, unreadable
 from trueness.errors import InputError
 from trueness.inputs.columns import Column, columns_text
-from trueness.inputs.rows import Arrays, Rows, check_options, raise_bad_rows, raise_none_left, read_rows
+from trueness.inputs.rows import Arrays, Rows, raise_bad_rows, raise_none_left, read_rows
+from trueness.options import check_options
 from trueness.summary.ruler import COARSE, Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary
 

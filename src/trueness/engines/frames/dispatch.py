@@ -8,7 +8,7 @@ from trueness.engines.frames.memory import Names, Settings, again_of, reduce_col
 from trueness.errors import InputError
 from trueness.inputs.columns import roots
 from trueness.inputs.frames import unwrapped
-from trueness.inputs.rows import check_options
+from trueness.options import check_options
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary
 

@@ -9,7 +9,7 @@ from trueness.engines.frames.memory import column_of
 from trueness.errors import InputError
 from trueness.inputs.faults import REASONS
 from trueness.inputs.frames import unwrapped
-from trueness.inputs.rows import check_options
+from trueness.options import check_options
 from trueness.summary.columns import FLOAT_SUMS
 from trueness.summary.ruler import SLOTS, ruler
 
