@@ -8,7 +8,7 @@ import click
 
 from trueness import __version__
 from trueness.cli.data import Data, data_options, load, load_pairs, merged, roles_of
-from trueness.cli.faults import FAILED, Command, fault_options
+from trueness.cli.exits import FAILED, Command, fault_options
 from trueness.cli.output import checked_output, echo_json, progress
 
 COMPLETION = """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from trueness.cli.faults import Command
+from trueness.cli.exits import Command
 
 if TYPE_CHECKING:
     from trueness.data.sample import RowData

@@ -112,7 +112,7 @@ def _from_columns(columns: list[Column], names: tuple[Any, ...], *, named: bool,
 
 
 def _refuse_text(column: Column) -> None:
-    values = [column.at(row) for row in range(column.length)]
+    values = [column.item(row) for row in range(column.length)]
     bad = [row for row, value in enumerate(values) if not (is_number(value) or is_missing(value))]
     if bad:
         raise InputError(
@@ -341,7 +341,7 @@ def _check_codes(codes: Codes, labels: Column, table: Table) -> None:
     if len(missing):
         problems.append(
             f"y_true: {len(missing)} of {len(codes)} labels are missing (first: row {missing[0]}, value "
-            f"{show(labels.at(int(missing[0])))}). Remove these rows, or find out what came true."
+            f"{show(labels.item(int(missing[0])))}). Remove these rows, or find out what came true."
         )
     if len(unknown):
         why = (
@@ -352,7 +352,7 @@ def _check_codes(codes: Codes, labels: Column, table: Table) -> None:
         )
         problems.append(
             f"y_true: {len(unknown)} of {len(codes)} labels have no column (first: row {unknown[0]}, value "
-            f"{show(labels.at(int(unknown[0])))}), which {why}"
+            f"{show(labels.item(int(unknown[0])))}), which {why}"
         )
     if problems:
         raise InputError("\n".join(problems))

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from trueness.engines.files.tables import Table, unreadable
 from trueness.errors import InputError
 from trueness.inputs.labels import Observed, is_number_text, text_problem
+from trueness.inputs.remedies import as_option, lines
 
 
 class Outcomes:
@@ -76,10 +77,8 @@ class Outcomes:
             events += fetched(self._connection, table, query, self.values)[0][0]
         observed = self.observed()
         if not events and len(observed.counts) > 1:
-            raise InputError(
-                f"column {self.name!r}: 0 of {observed.total} values equal {self._event!r}. {observed} "
-                "Pass the one that means the event as pos_label=."
-            )
+            none = f"column {self.name!r}: 0 of {observed.total} values equal {self._event!r}. {observed}"
+            raise (f"{none} Pass the one that means the event " + as_option("pos_label") + ".").error()
 
     def _raise_labels(self) -> NoReturn:
         observed = self.observed()
@@ -88,7 +87,7 @@ class Outcomes:
         query = f"SELECT i, t FROM ({inner}) WHERE t IS NOT NULL ORDER BY i LIMIT 1"
         ((row, value),) = fetched(self._connection, table, query)
         total = observed.total
-        raise InputError(text_problem(f"column {self.name!r}", total, total, table.place(row), value, observed))
+        raise text_problem(f"column {self.name!r}", total, total, table.place(row), value, observed).error()
 
     @cached_property
     def understood(self) -> bool:
@@ -134,4 +133,6 @@ def raise_text(connection: Any, table: Table, outcomes: Outcomes, names: Sequenc
             ((row, value),) = fetched(connection, table, f"SELECT i, t FROM ({text}) WHERE {bad} ORDER BY i LIMIT 1")
             observed = outcomes.observed() if name == outcomes.name else None
             found.append(text_problem(f"column {name!r}", total, count, table.place(row), value, observed))
-    raise InputError("\n".join(found) or f"{table.path!r}: changed while it was read. Keep it unchanged.")
+    if found:
+        raise lines(found).error()
+    raise InputError(f"{table.path!r}: changed while it was read. Keep it unchanged.")

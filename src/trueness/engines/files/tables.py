@@ -15,6 +15,7 @@ from trueness.engines.files.pages import wrong_page
 from trueness.engines.files.sources import beginning, damaged_gzip, ending, is_gzip
 from trueness.errors import InputError
 from trueness.inputs.columns import missing_column
+from trueness.inputs.remedies import as_option
 
 # What stands for a missing number in a text file. In a column of groups only nothing at all does: NA may be a country.
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "-nan", "-NaN", "null", "NULL", "Null", "None")
@@ -168,10 +169,10 @@ def _delimited(path: str, roles: Roles, delimiter: str | None) -> Table:
     header = read_header(path, roles.wanted, delimiter)
     absent = [name for name in roles.wanted if name not in header.names]
     if absent and len(header.names) == 1:
-        raise InputError(
+        raise (
             f"{path!r}: only 1 column found, {header.names[0][:60]!r}, where {absent[0]!r} is wanted. Does the first line hold "
-            "the names? Is the delimiter another one? Pass it as delimiter=."
-        )
+            "the names? Is the delimiter another one? Pass it " + as_option("delimiter") + "."
+        ).error()
     _require(path, list(header.names), roles)
     names = {name: f"c{header.names.index(name)}" for name in roles.wanted}
     return DelimitedTable(

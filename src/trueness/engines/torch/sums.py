@@ -7,18 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from trueness.engines.expressions import ROWS_OF_A_CELL, SOFT, ZERO, require_weights
+from trueness.engines.expressions import ROWS_OF_A_CELL, require_weights
 from trueness.errors import InputError
-from trueness.inputs.faults import DROPPABLE, REASONS
-from trueness.inputs.rows import ZERO_WEIGHT
+from trueness.inputs.faults import FAULTS, OUTCOME, PREDICTION, SOFT, ZERO, Role, by_reason, raise_refused, refused
+from trueness.inputs.remedies import Words
 from trueness.summary.columns import FLOAT_SUMS
 from trueness.summary.ruler import COARSE, END, FINE, ZONE_OFFSET, Ruler
 from trueness.summary.summary import Summary, float_summary, integer_summary
 
 _CHUNK = 1 << 22  # rows worked on at a time
 _SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
-_CODES = len(REASONS) + 3  # 0, the reasons, a soft label, a weight of zero
+_CODES, _NEGATIVE = len(FAULTS) + 1, -min(FAULTS)  # codes, 0 among them, and how many are negative
 _TOLERANCE = {"float16": 4 * 2.0**-10, "bfloat16": 4 * 2.0**-7, "float32": 4 * 2.0**-23, "float64": 4 * 2.0**-52}
+_NAMES: dict[Role, str] = {"prediction": "y_prob", "outcome": "y_true", "weight": "sample_weight"}
+_REMEDIES = {
+    PREDICTION[1]: Words.plain("If these are logits, pass from_logits=True."),
+    OUTCOME[1]: Words.plain("Pass outcomes in [0, 1]."),
+}
 
 
 class TensorSums:
@@ -118,16 +123,15 @@ class TensorSums:
     def counts(self) -> dict[int, int]:
         """How many rows have each code but 0."""
         codes = self.codes.cpu().numpy()
-        return {code: int(codes[_index(code)]) for code in (*REASONS, ZERO, SOFT)}
+        return {code: int(codes[_index(code)]) for code in FAULTS}
 
     def summary(self, *, nan: str = "raise", notes: tuple[str, ...] = ()) -> Summary:
         """The sums so far, brought to the host; raises for rows that are not allowed."""
         counts = self.counts()
         table = self.table.cpu().numpy()
         rows = self.rows.cpu().numpy() if self.floats else table[:, 0]
-        _raise_unusable(counts, int(rows.sum()) + sum(counts.values()), nan)
-        rejected = {REASONS.get(code, ZERO_WEIGHT): count for code, count in counts.items() if count}
-        facts = {"rejected": rejected, "clipped": int(self.codes[_CODES]), "source": tuple(sorted(notes))}
+        raise_refused(counts, int(rows.sum()) + sum(counts.values()), nan, _NAMES, _REMEDIES)
+        facts = {"rejected": by_reason(counts), "clipped": int(self.codes[_CODES]), "source": tuple(sorted(notes))}
         if self.floats:
             soft = bool(table[:, -1].sum() > 0)
             require_weights(table[:, FLOAT_SUMS.index("w")], table[:, FLOAT_SUMS.index("w2")])
@@ -168,7 +172,7 @@ def _reduce_segment(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
         sums.update(y, f)
         counts = sums.counts()
         soft = counts.pop(SOFT)
-        if any(count for code, count in counts.items() if nan != "drop" or code not in DROPPABLE):
+        if refused(counts, nan):
             return None
         if not soft:
             found = sums.summary(nan=nan)
@@ -179,37 +183,12 @@ def _reduce_segment(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
 def _index(code: Any) -> Any:
     """Where a code is counted: 0, the reasons -1 … -6, then a soft label and a weight of zero."""
     if isinstance(code, int):
-        return -code if code <= 0 else len(REASONS) + code
+        return -code if code <= 0 else _NEGATIVE + code
     import torch
 
-    return torch.where(code <= 0, -code, len(REASONS) + code)
+    return torch.where(code <= 0, -code, _NEGATIVE + code)
 
 
 def tolerance_of(x: Any) -> float:
     """How far beyond 0 and 1 rounding may carry a tensor's values."""
     return _TOLERANCE.get(str(x.dtype).removeprefix("torch."), 0.0)
-
-
-def _raise_unusable(counts: dict[int, int], total: int, nan: str) -> None:
-    lines = []
-    for code, count in counts.items():
-        if not count or code == ZERO or (nan == "drop" and code in DROPPABLE):
-            continue
-        if code == SOFT:
-            lines.append(
-                f"y_true: {count} of {total} values are strictly between 0 and 1. Pass soft=True to allow soft labels."
-            )
-            continue
-        column, _, what = REASONS[code].partition(" ")
-        name = {"prediction": "y_prob", "outcome": "y_true", "weight": "sample_weight"}[column]
-        lines.append(f"{name}: {count} of {total} values {'is' if count == 1 else 'are'} {what}. {_remedy(code)}")
-    if lines:
-        raise InputError("\n".join(lines))
-
-
-def _remedy(code: int) -> str:
-    if code in DROPPABLE:
-        return "Fill or remove them first, or pass nan='drop', which counts what it drops."
-    if code == -2:
-        return "If these are logits, pass from_logits=True."
-    return "Outcomes lie in [0, 1], weights are zero or more."
