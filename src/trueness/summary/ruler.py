@@ -127,17 +127,19 @@ class Ruler:
         first, inside = self.extra_before[slot[at]], scores[at]
         # Edges that belong to later slots lie above every score here, so there is no need to know how many are this slot's.
         passed = np.zeros(len(at), dtype=np.int64)
-        for j in range(self._most_cuts):
-            passed += inside >= self._extra_padded[first + j]
+        for j in range(self.most_cuts):
+            passed += inside >= self.extra_padded[first + j]
         return at, passed
 
     @cached_property
-    def _most_cuts(self) -> int:
+    def most_cuts(self) -> int:
+        """The largest number of extra edges that cut a slot."""
         return int(np.diff(self.extra_before).max())
 
     @cached_property
-    def _extra_padded(self) -> Floats:
-        return np.concatenate([self.extra, np.full(self._most_cuts, np.inf)])
+    def extra_padded(self) -> Floats:
+        """The extra edges, and then as many that no score reaches."""
+        return np.concatenate([self.extra, np.full(self.most_cuts, np.inf)])
 
     def has(self, bins: int) -> bool:
         """Whether `bins` equal-width bins are unions of cells."""
