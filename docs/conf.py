@@ -7,6 +7,7 @@ from pathlib import Path
 
 os.environ["MPLBACKEND"] = "Agg"
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+sys.path.append(str(Path(__file__).parent.parent))  # reproductions
 
 import figures
 

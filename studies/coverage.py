@@ -7,6 +7,7 @@ import numpy as np
 
 from studies.worlds import SHAPES, TRUTHS, population, truth
 from trueness import confidence_interval
+from trueness.data.sample import as_sample
 from trueness.inference.evidence import evidence
 from trueness.metrics.registry import METRICS
 
@@ -58,7 +59,7 @@ def once(cell: dict[str, Any], seed: int, *, kind: str) -> dict[str, tuple[bool,
         }
     else:
         wanted = INTERVALS if kind == "auto" else SLOW
-        results = evidence(y, f, metrics=list(wanted.values()), rng=seed, tests=False, sample_weight=w)
+        results = evidence(as_sample(y, f, w), metrics=list(wanted.values()), rng=seed, tests=False)
         found = {name: result.interval for name, result in zip(wanted, results, strict=True) if result.interval}
     checked = {}
     for name, interval in found.items():

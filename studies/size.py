@@ -6,6 +6,7 @@ import numpy as np
 
 from studies.worlds import SCORES
 from trueness import calibration_test
+from trueness.data.sample import as_sample
 from trueness.inference.evidence import evidence
 
 ALPHAS = (0.05, 0.01, 0.001)
@@ -33,6 +34,6 @@ def once(cell: dict[str, Any], seed: int, *, every: bool) -> dict[str, float]:
     rng = np.random.default_rng(seed)
     y, f, w = rows(cell["scores"], cell["n"], rng)
     if every and cell["scores"] != "soft":
-        found = evidence(y, f, sample_weight=w, metrics=TESTS, intervals=False, rng=seed)
+        found = evidence(as_sample(y, f, w), metrics=TESTS, intervals=False, rng=seed)
         return {name: each.test.pvalue for name, each in zip(TESTS, found, strict=True) if each.test}
     return {name: calibration_test(y, f, sample_weight=w, statistic=name, rng=seed).pvalue for name in CUMULATIVE}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import trueness
-from trueness import TruenessError, assess, compare, group_tests, summarize
+from trueness import TruenessError, assess, compare, ecce, group_tests, summarize
 from trueness.demo import make_demo
 from trueness.report import render_comparison
 
@@ -45,8 +46,8 @@ def test_not_significant_is_never_called_calibrated() -> None:
     [
         (0.6, 0.9, -0.2, "Over"),
         (0.6, 0.9, 0.1, "Under"),
-        (0.1, 0.4, 0.2, "Over"),
-        (0.1, 0.4, -0.1, "Under"),
+        (0.1, 0.4, 0.2, "Too low"),  # over- or under-confident would say the opposite of what the sentence says
+        (0.1, 0.4, -0.1, "Too high"),
         (0, 1, 0.1, "Too low"),
     ],
 )
@@ -188,10 +189,48 @@ def test_the_range_begins_at_the_smallest_score_and_decides_the_word() -> None:
     for data in ((y, p), (summarize(y, p),)):
         assert assess(*data).verdict.startswith("Over-confident: predictions between 0.55 and 0.74 are 16 points too high")
     assert assess(np.ones(300), np.full(300, 0.5)).verdict.startswith("Too low: predictions of 0.50 are 50 points too low")
-    assert "are 100 points too low" in assess(np.ones(300), np.zeros(300)).verdict
     rare = rng.beta(2, 500, 100_000)
     verdict = assess(rng.random(100_000) < 1.3 * rare, rare).verdict
     assert re.search(r"predictions between 0\.0\d\d\d and 0\.0\d\d\d are 0\.\d+ points too low", verdict)
+
+
+def test_words_and_figure_name_the_same_two_ends() -> None:
+    """Rows at score 0 lie outside a range that begins after them; an end just below 1 is not called 1."""
+    rng = np.random.default_rng(0)
+    f = np.r_[np.zeros(300), rng.uniform(0.02, 0.3, 300), np.full(100, 0.99999999999), np.ones(300)]
+    y = np.r_[np.full(300, 0.1), f[300:600] - 0.02, np.full(100, 0.7), np.ones(300)]
+    found = assess(y, f)
+    worst = found.error.worst
+    assert (worst.first >= 0.02, worst.high, worst.closed) == (True, 0.99999999999, False)
+    assert f"between {worst.first:.11f} and 0.99999999999 " in found.verdict
+    labels = [text.get_text() for text in found.cumulative_curve.plot().get_legend().get_texts()]
+    assert any(label.startswith(f"{worst.first:.11f}–0.99999999999: ") for label in labels)
+    plt.close("all")
+    from_sums = assess(summarize(y, f)).error.worst
+    assert from_sums.first == pytest.approx(worst.first, abs=2**-14)
+    everything = ecce([0, 0, 1], [0.0, 0.5, 0.9]).worst
+    assert everything.closed
+    assert repr(everything).startswith("scores in [0, 0.5]")
+
+
+def test_a_certain_prediction_that_was_wrong_is_told_first_and_the_rest_is_tested() -> None:
+    rng = np.random.default_rng(0)
+    f = np.r_[rng.random(2998), 1.0, 0.0]
+    y = np.r_[rng.random(2998) < np.clip(f[:2998] - 0.1, 0, 1), 0, 1].astype(int)
+    found = assess(y, f)
+    assert found.verdict.startswith(
+        "Certain and wrong: 1 prediction of 1 did not happen and 1 prediction of 0 did happen, which calibrated predictions "
+        "never do. The other 2998 rows: "
+    )
+    others = assess(y[:2998], f[:2998])
+    assert others.verdict.partition(" (")[0] in found.verdict
+    assert (found.test.pvalue, found.test.rest.pvalue) == (0.0, others.test.pvalue)
+    assert found.to_dict()["metrics"][-1]["test"]["rest"]["n"] == 2998
+    from_sums = assess(summarize(y, f))
+    assert from_sums.verdict.partition(":")[0] == "Certain and wrong"
+    assert from_sums.test.rest.pvalue == pytest.approx(others.test.pvalue, rel=0.2)
+    nothing_else = assess(np.ones(300), np.zeros(300))
+    assert nothing_else.verdict.startswith("Certain and wrong: 300 predictions of 0 did happen")
 
 
 def test_large_integers_stay_different_groups() -> None:

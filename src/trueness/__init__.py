@@ -9,17 +9,17 @@ if TYPE_CHECKING:
     from trueness import brownian
     from trueness.assessment import Assessment, assess
     from trueness.comparison import Comparison, compare
-    from trueness.curves.cumulative import cumulative_curve
+    from trueness.curves.cumulative_curve import cumulative_curve
     from trueness.curves.reliability import reliability_curve
     from trueness.curves.sweep import bin_sweep
     from trueness.engines.arrays.summarize import summarize
-    from trueness.engines.files.summarize import summarize_files
+    from trueness.engines.files.summarize_files import summarize_files
     from trueness.engines.frames.dispatch import summarize_frame
     from trueness.engines.sql.text import sql
+    from trueness.inference.floor import noise_floor
     from trueness.inference.groups import GroupTests, group_tests
     from trueness.inference.intervals import Interval, confidence_interval
     from trueness.inference.significance import CalibrationTest, calibration_test
-    from trueness.inference.simulation import noise_floor
     from trueness.metrics.binned import binned_ece, soft_mean_ece
     from trueness.metrics.continuity import ece_continuity_gap
     from trueness.metrics.cumulative import CumulativeError, ecce, ecce_mad, ecce_r
@@ -86,16 +86,16 @@ __all__ = [
 _HOMES = {
     "assessment": ("Assessment", "assess"),
     "comparison": ("Comparison", "compare"),
-    "curves.cumulative": ("cumulative_curve",),
+    "curves.cumulative_curve": ("cumulative_curve",),
     "curves.reliability": ("reliability_curve",),
     "curves.sweep": ("bin_sweep",),
     "engines.arrays.summarize": ("summarize",),
-    "engines.files.summarize": ("summarize_files",),
+    "engines.files.summarize_files": ("summarize_files",),
     "engines.frames.dispatch": ("summarize_frame",),
     "engines.sql.text": ("sql",),
     "inference.groups": ("GroupTests", "group_tests"),
     "inference.intervals": ("Interval", "confidence_interval"),
-    "inference.simulation": ("noise_floor",),
+    "inference.floor": ("noise_floor",),
     "inference.significance": ("CalibrationTest", "calibration_test"),
     "metrics.binned": ("binned_ece", "soft_mean_ece"),
     "metrics.continuity": ("ece_continuity_gap",),

@@ -1,10 +1,10 @@
-"""An assessment as a page of text."""
+"""Numbers, p-values, names, ranges and tables as people read them."""
 
-import textwrap
+import math
 from collections.abc import Sequence
-from typing import Any
 
-_GROUPS = 12
+WIDTH = 100  # columns of a printed page
+MISSING = "(missing)"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -22,43 +22,55 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
-def page(found: Any) -> str:
-    """Verdict, table, worst range, groups and notes, at most 100 columns wide."""
-    head = ("metric", "value", f"{100 * found.level:.4g} % interval", "noise floor", "p")
-    parts = [
-        textwrap.fill(found.verdict, width=100),
-        table(head, [line.cells for line in found.metrics]),
-        textwrap.fill(f"n = {found.n}. Test: {found.test.method} ({found.test.reason}).", width=100),
-    ]
-    if found.error.worst is not None:
-        parts.append(f"Largest total error: {found.error.worst!r}")
-    if found.groups is not None:
-        parts.append(_groups(found.groups))
-    parts += [textwrap.fill(f"Note: {note}", width=100, subsequent_indent="  ") for note in found.notes]
-    return "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
-
-
-def _groups(groups: Any) -> str:
-    from trueness.inference.significance import show_pvalue
-
-    tested = sorted((each for each in groups if each.test is not None), key=lambda each: each.test.log10_pvalue)
-    small = [each for each in groups if each.test is None]
-    rows = []
-    for each in [*tested, *small][:_GROUPS]:
-        name = clean("(missing)" if each.group is None else str(each.group))
-        if each.test is None:
-            rows.append((name, str(each.n), "–", "–", each.reason))
-            continue
-        raw = each.test.shown.removeprefix("= ")
-        adjusted = show_pvalue(each.adjusted_pvalue, each.adjusted_log10_pvalue)
-        rows.append((name, str(each.n), f"{each.test.value:.4f}", raw, adjusted))
-    shown = "\n" + table(("group", "rows", "ECCE-R", "p", "p, Holm"), rows)
-    hidden = len(groups) - len(rows)
-    return shown + (f"\n… and {hidden} more groups" if hidden else "")
-
-
 def clean(text: str, most: int = 40) -> str:
     """A name from data on one line: control characters as escapes, the middle left out where it is long."""
     text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
     tail = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
+
+
+def group_name(group: object, most: int = 40) -> str:
+    """A group's name on one line; rows without one are a group of their own."""
+    return clean(MISSING if group is None else str(group), most)
+
+
+def number(x: float) -> str:
+    """A calibration error: three digits, without exponents where they can be avoided."""
+    return f"{x:.4f}" if x == 0 or x >= 0.00095 else f"{x:.2e}"
+
+
+def percent(level: float) -> str:
+    """A level as people say it.
+
+    Examples
+    --------
+    >>> percent(0.95)
+    '95 %'
+    """
+    return f"{100 * level:.4g} %"
+
+
+def show_pvalue(pvalue: float, log10_pvalue: float) -> str:
+    """A p-value in two digits, from its logarithm where a float cannot hold it."""
+    if 0 < pvalue < 1e-300:
+        exponent = math.floor(log10_pvalue)
+        return f"{10 ** (log10_pvalue - exponent):.1f}e{exponent}"
+    return f"{pvalue:.2g}"
+
+
+def score_range(low: float, high: float) -> tuple[str, str]:
+    """The ends of a range of scores, with as many digits as tell them apart from each other, from 0 and from 1.
+
+    Examples
+    --------
+    >>> score_range(0.6, 0.9), score_range(0.0012, 0.0034), score_range(0.5, 0.9999)
+    (('0.60', '0.90'), ('0.0012', '0.0034'), ('0.5000', '0.9999'))
+    """
+    short = high - low >= 0.1 or high == low == round(low, 2)
+    for digits in range(2 if short else 4, 17):
+        texts = f"{low:.{digits}f}", f"{high:.{digits}f}"
+        ends = float(texts[0]), float(texts[1])
+        apart = low == high or ends[0] < ends[1]
+        if apart and all((end in (0, 1)) == (value in (0, 1)) for end, value in zip(ends, (low, high), strict=True)):
+            return texts
+    return repr(low), repr(high)

@@ -1,18 +1,19 @@
 """The whole answer: is it off, by how much, where, and how sure are we?"""
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from trueness._forward import forward
 from trueness._json import plain
-from trueness._text import page
-from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
-from trueness.curves.smooth import SmoothCurve, smooth_curve
+from trueness._text import WIDTH, number, percent, table
+from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
+from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
+from trueness.data.row_sample import RowSample
 from trueness.data.sample import NAMES as ARGUMENTS
-from trueness.data.sample import RowData
+from trueness.data.sample import Sample, as_sample
 from trueness.engines.frames.dispatch import computes_elsewhere, summarize_frame
 from trueness.engines.frames.memory import column_of
 from trueness.errors import InputError
@@ -27,8 +28,9 @@ from trueness.metrics.registry import METRICS
 from trueness.options import check_level, check_seed
 from trueness.summary.ruler import SLOTS
 from trueness.summary.summary import Summary, whole_of
+from trueness.verdict import certainties, finding
 
-WIDTH = 100  # columns of the printed page
+_GROUPS = 12  # groups that are printed
 HEADLINE, STATISTIC = "smooth_ece", "ecce_r"
 
 
@@ -39,7 +41,7 @@ class MetricLine:
     name: str
     label: str
     value: float
-    interval: Interval
+    interval: Interval | None
     noise_floor: float | None
     test: CalibrationTest | None
 
@@ -50,16 +52,11 @@ class MetricLine:
     @property
     def cells(self) -> tuple[str, str, str, str, str]:
         """The line as text: name, value, interval, noise floor, p."""
-        low, high = self.interval.low, self.interval.high
-        span = "–" if math.isnan(low) else f"{number(low)} to {number(high)}"
+        interval = self.interval
+        span = "–" if interval is None or math.isnan(interval.low) else f"{number(interval.low)} to {number(interval.high)}"
         floor = "–" if self.noise_floor is None else number(self.noise_floor)
         p = "–" if self.test is None else self.test.shown.removeprefix("= ")
         return self.label, number(self.value), span, floor, p
-
-
-def number(x: float) -> str:
-    """A calibration error for people: three digits, without exponents where they can be avoided."""
-    return f"{x:.4f}" if x == 0 or x >= 0.00095 else f"{x:.2e}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -75,7 +72,7 @@ class Assessment:
     rows_in: int
     rejected: Mapping[str, int]
     groups: GroupTests | None = None
-    data: RowData | Summary = field(repr=False)
+    data: Sample = field(repr=False)
 
     def __getitem__(self, name: str) -> MetricLine:
         """A metric by its name."""
@@ -93,41 +90,47 @@ class Assessment:
         return test
 
     @property
+    def interval(self) -> Interval:
+        """The interval of the verdict's measure."""
+        interval = self[HEADLINE].interval
+        if interval is None:
+            raise RuntimeError("the verdict's measure always has an interval")
+        return interval
+
+    @property
     def significant(self) -> bool:
         """Whether noise alone would do this in fewer than 1 − level of all samples."""
         return self.test.pvalue < 1 - self.level
 
     @property
     def verdict(self) -> str:
-        """What the test says, how large the error is, and where."""
-        head = self[HEADLINE]
-        facts = [f"ECCE-R p {self.test.shown}"]
-        size = f"SmoothECE {number(head.value)}"
-        if not math.isnan(head.interval.low):
-            size += f", {100 * self.level:.4g} % interval {number(head.interval.low)}–{number(head.interval.high)}"
-        facts.append(size if head.noise_floor is None else f"{size}, noise floor {number(head.noise_floor)}")
-        return f"{self._finding} ({'; '.join(facts)})."
+        """What the test says, how large the error is, and where; certain predictions that were wrong come first."""
+        test, error, words = self.test, self.error, ""
+        if (wrong := self.data.contradictions).total and not self.data.soft:
+            rest = self.data.without_contradictions()
+            words = certainties(wrong, self.n - wrong.total) + " "
+            if rest is None or test.rest is None:
+                return words.strip()
+            test, error = test.rest, ecce(rest)
+        high = None if math.isnan(self.interval.high) else self.interval.high
+        found = finding(error, significant=test.pvalue < 1 - self.level, high=high)
+        return f"{words}{found} ({'; '.join([f'ECCE-R p {test.shown}', self._size])})."
 
     @property
-    def _finding(self) -> str:
-        worst = self.error.worst
-        if not self.significant or worst is None:
-            high = self[HEADLINE].interval.high
-            rest = "" if math.isnan(high) else f"; a SmoothECE up to {number(high)} is not excluded"
-            return f"No miscalibration beyond noise was found, which does not show that there is none{rest}"
-        gap = 100 * abs(worst.mean_gap)
-        points = f"{gap:.0f}" if gap >= 99.5 else f"{gap:.2g}"
-        low, high = _lowest(self.data, worst.low, worst.high), worst.high
-        digits = 2 if high - low >= 0.1 or high == low == round(low, 2) else 4
-        where = f"between {low:.{digits}f} and {high:.{digits}f}" if high > low else f"of {low:.{digits}f}"
-        way = f"points too {'high' if worst.mean_gap < 0 else 'low'}"
-        return f"{_way(low, high, worst.mean_gap)}: predictions {where} are {points} {way}"
+    def _size(self) -> str:
+        head = self[HEADLINE]
+        size = f"SmoothECE {number(head.value)}"
+        if not math.isnan(self.interval.low):
+            size += f", {percent(self.level)} interval {number(self.interval.low)}–{number(self.interval.high)}"
+        return size if head.noise_floor is None else f"{size}, noise floor {number(head.noise_floor)}"
 
     def __repr__(self) -> str:
         return page(self)
 
     def _repr_html_(self) -> str:
-        return forward("report", "notebook")(self)  # type: ignore[no-any-return]
+        from trueness.report.html import notebook
+
+        return notebook(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that was found, safe for JSON."""
@@ -159,32 +162,41 @@ class Assessment:
         """The smooth reliability diagram and the cumulative plot side by side; returns the matplotlib Figure."""
         head = self[HEADLINE]
         label = f"SmoothECE {number(head.value)}"
-        if not math.isnan(head.interval.low):
-            label += f" ({number(head.interval.low)}–{number(head.interval.high)})"
+        if not math.isnan(self.interval.low):
+            label += f" ({number(self.interval.low)}–{number(self.interval.high)})"
         labels = (label, f"ECCE-R {number(self.error.range)}, p {self.test.shown}")
-        return forward("plots", "draw_pair")(self.smooth_curve, self.cumulative_curve, figure=figure, labels=labels)
+        from trueness.plots.figures import draw_pair
+
+        return draw_pair(self.smooth_curve, self.cumulative_curve, figure=figure, labels=labels)
 
     def report(self, path: Any, *, title: str = "Calibration report") -> None:
         """Write one self-contained HTML page; the file appears whole or not at all."""
-        forward("report", "write_report")(self, path, title=title)
+        from trueness.report.html import write_report
+
+        write_report(self, path, title=title)
 
 
-def _lowest(data: RowData | Summary, low: float, high: float) -> float:
-    """The smallest score in (low, high]: a range that begins before all scores has 0 for its low end, where none may be."""
-    if isinstance(data, Summary):
-        edges = data.ruler.edges[data.cells]
-        return float(edges[edges >= low].min(initial=high))
-    scores = data.arrays.f
-    inside = (scores > low) if low > 0 else (scores >= low)
-    return float(scores[inside].min(initial=high))
+def page(assessment: Assessment) -> str:
+    """Verdict, table, worst range, groups and notes, at most 100 columns wide."""
+    head = ("metric", "value", f"{percent(assessment.level)} interval", "noise floor", "p")
+    parts = [
+        textwrap.fill(assessment.verdict, width=WIDTH),
+        table(head, [line.cells for line in assessment.metrics]),
+        textwrap.fill(f"n = {assessment.n}. Test: {assessment.test.method} ({assessment.test.reason}).", width=WIDTH),
+    ]
+    if assessment.error.worst is not None:
+        parts.append(f"Largest total error: {assessment.error.worst!r}")
+    if assessment.groups is not None:
+        parts.append(_group_table(assessment.groups))
+    parts += [textwrap.fill(f"Note: {note}", width=WIDTH, subsequent_indent="  ") for note in assessment.notes]
+    return "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
 
 
-def _way(low: float, high: float, gap: float) -> str:
-    """Too extreme, not extreme enough, or simply too high or too low where the range lies on both sides of one half."""
-    middle = (low + high) / 2
-    if high - low > 0.75 or abs(middle - 0.5) < 0.05:
-        return "Too high" if gap < 0 else "Too low"
-    return "Over-confident" if (middle > 0.5) == (gap < 0) else "Under-confident"
+def _group_table(groups: GroupTests) -> str:
+    rows = [each.cells() for each in groups.ranked()[:_GROUPS]]
+    shown = "\n" + table(("group", "rows", "ECCE-R", "p", "p, Holm"), rows)
+    hidden = len(groups) - len(rows)
+    return shown + (f"\n… and {hidden} more groups" if hidden else "")
 
 
 def assess(
@@ -249,7 +261,7 @@ def assess(
     wanted = list(dict.fromkeys([*metrics, HEADLINE, STATISTIC]))
     found = evidence(data, metrics=wanted, level=level, rng=seed, progress=progress)
     tests = None if groups is None else group_tests(**groups, rng=seed)
-    summary = data if isinstance(data, Summary) else data.summary()
+    summary = data.summary()
     return Assessment(
         metrics=tuple(_line(name, each) for name, each in zip(wanted, found, strict=True)),
         error=ecce(data),
@@ -265,8 +277,6 @@ def assess(
 
 
 def _line(name: str, found: Evidence) -> MetricLine:
-    if found.interval is None:
-        raise RuntimeError("intervals were asked for")
     label = METRICS[name].label
     facts: dict[str, Any] = {"interval": found.interval, "noise_floor": found.noise_floor, "test": found.test}
     return MetricLine(name=name, label=label, value=found.value, **facts)
@@ -288,15 +298,15 @@ Groups = dict[str, Any]
 
 def _read(
     y_true: Any, y_prob: Any, sample_weight: Any, by: Any, names: dict[str, str | None], nan: str, pos_label: Any
-) -> tuple[RowData | Summary, Groups | None]:
+) -> tuple[Sample, Groups | None]:
     """The data as one, and the arguments for the tests of its groups."""
     if isinstance(y_true, Summary | Mapping) and (isinstance(y_true, Summary) or _are_summaries(y_true)):
         if any(x is not None for x in (y_prob, sample_weight, by, *names.values())) or nan != "raise" or pos_label is not None:
             raise InputError("summaries already hold predictions, weights and groups; pass the summaries alone.")
         if isinstance(y_true, Summary):
-            return y_true, None
-        return whole_of(y_true), {"y_true": y_true}
-    if isinstance(y_true, RowData):
+            return as_sample(y_true), None
+        return as_sample(whole_of(y_true)), {"y_true": y_true}
+    if isinstance(y_true, RowSample):
         return y_true, None if by is None else {"y_true": y_true, "by": by}
     called = ARGUMENTS
     if computes_elsewhere(y_true):
@@ -305,14 +315,14 @@ def _read(
                 raise InputError(f"{needed} is missing. Name the frame's column, for example {needed}='y'.")
         found = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label)  # type: ignore[arg-type]
         if isinstance(found, Summary):
-            return found, None
-        return whole_of(found), {"y_true": found}
+            return as_sample(found), None
+        return as_sample(whole_of(found)), {"y_true": found}
     if any(name is not None for name in names.values()):
         y_true, y_prob, sample_weight, by = _columns(y_true, y_prob, sample_weight, by, names)
         called = tuple(f"column {name!r}" for name in names.values())  # type: ignore[assignment]
     elif y_prob is None:
         raise InputError("y_prob is missing. Pass y_true and y_prob, a Summary, or a frame with outcome= and prediction=.")
-    data = RowData(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, names=called))
+    data = RowSample(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, names=called))
     if by is None:
         return data, None
     return data, {"y_true": data, "by": by}

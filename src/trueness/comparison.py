@@ -7,11 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness._forward import forward
 from trueness._json import plain
-from trueness._text import clean, table
-from trueness.assessment import WIDTH, number
-from trueness.data.sample import RowData
+from trueness._text import WIDTH, clean, number, percent, table
+from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
 from trueness.inference.evidence import DEFAULT
@@ -37,7 +35,7 @@ class Comparison:
     seed: int
     notes: tuple[str, ...]
     rows_in: int
-    predictions: Mapping[str, RowData] = field(repr=False)
+    predictions: Mapping[str, RowSample] = field(repr=False)
 
     @property
     def verdict(self) -> str:
@@ -79,14 +77,18 @@ class Comparison:
             ]
             for each in self.differences
         ]
-        return ("difference", "metric", f"{100 * self.level:.4g} % interval", "distinguishable"), rows
+        return ("difference", "metric", f"{percent(self.level)} interval", "distinguishable"), rows
 
     def _repr_html_(self) -> str:
-        return forward("report", "notebook_comparison")(self)  # type: ignore[no-any-return]
+        from trueness.report.compare import notebook_comparison
+
+        return notebook_comparison(self)
 
     def report(self, path: Any, *, title: str = "Comparison") -> None:
         """Write one self-contained HTML page; the file appears whole or not at all."""
-        forward("report", "write_comparison")(self, path, title=title)
+        from trueness.report.compare import write_comparison
+
+        write_comparison(self, path, title=title)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that was found, safe for JSON."""
@@ -103,7 +105,9 @@ class Comparison:
 
     def plot(self, figure: Any = None) -> Any:
         """Smooth and cumulative curves of all predictors; returns the matplotlib Figure."""
-        return forward("plots", "draw_compare")(self.predictions, figure=figure)
+        from trueness.plots.figures import draw_compare
+
+        return draw_compare(self.predictions, figure=figure)
 
 
 def _cut(text: str, most: int) -> str:
@@ -176,7 +180,7 @@ def compare(
 
 
 def compare_rows(
-    predictions: Mapping[str, RowData],
+    predictions: Mapping[str, RowSample],
     *,
     level: float = 0.95,
     rng: Any = 0,
@@ -199,21 +203,21 @@ def compare_rows(
         n=len(first.arrays.f),
         seed=seed,
         notes=tuple(dict.fromkeys([*left_out, *(note for each in rows.values() for note in each.summary().notes)])),
-        rows_in=len(next(iter(predictions.values())).rows),
+        rows_in=len(next(iter(predictions.values())).given),
         predictions=rows,
     )
 
 
-def _read(y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, nan: str, pos_label: Any) -> dict[str, RowData]:
+def _read(y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, nan: str, pos_label: Any) -> dict[str, RowSample]:
     """Rows of every predictor."""
     settings: dict[str, Any] = {"nan": nan, "pos_label": pos_label}
     return {
-        str(name): RowData(read_rows(y_true, y_prob, sample_weight, names=("y_true", str(name), "sample_weight"), **settings))
+        str(name): RowSample(read_rows(y_true, y_prob, sample_weight, names=("y_true", str(name), "sample_weight"), **settings))
         for name, y_prob in predictions.items()
     }
 
 
-def _common(rows: dict[str, RowData]) -> tuple[dict[str, RowData], list[str]]:
+def _common(rows: dict[str, RowSample]) -> tuple[dict[str, RowSample], list[str]]:
     """The rows that every predictor has, and what to say of the others."""
     masks = [each.arrays.kept for each in rows.values()]
     if all(mask is None for mask in masks) or (len({each.arrays.f.size for each in rows.values()}) == 1 and _same(masks)):
@@ -229,14 +233,14 @@ def _common(rows: dict[str, RowData]) -> tuple[dict[str, RowData], list[str]]:
         a = each.arrays
         at = common if a.kept is None else common[a.kept]
         read = read_rows(a.y[at], a.f[at], None if a.w is None else a.w[at])
-        kept[name] = RowData(replace(read, notes=each.rows.notes))
+        kept[name] = RowSample(replace(read, notes=each.given.notes))
     notes = [f"{length - int(common.sum())} of {length} rows left out: the outcome or some prediction is missing"]
     for name, each in rows.items():
         notes += [f"{clean(name)}: {count} {'row' if count == 1 else 'rows'} not used: {why}" for why, count in _rejected(each)]
     return kept, notes
 
 
-def _rejected(data: RowData) -> list[tuple[str, int]]:
+def _rejected(data: RowSample) -> list[tuple[str, int]]:
     return list(data.arrays.rejected.items())
 
 

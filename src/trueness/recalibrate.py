@@ -5,11 +5,12 @@ from typing import Any, Self
 import numpy as np
 
 from trueness._types import Floats
-from trueness.curves.smooth import smooth_curve
-from trueness.data.sample import RowData
+from trueness.curves.smooth_curve import smooth_curve
+from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
 from trueness.inputs.rows import read_rows
 from trueness.options import check_bandwidth, check_seed
+from trueness.smoothing.cosine import smoothed_nodes
 
 _STEPS = 4096
 
@@ -45,15 +46,15 @@ class SmoothRecalibrator:
     def fit(self, y_prob: Any, y_true: Any, sample_weight: Any = None) -> Self:
         """Learn the smooth curve from predictions and outcomes; note the order, which is scikit-learn's (X, y)."""
         bandwidth = None if self.bandwidth is None else check_bandwidth(self.bandwidth)
-        data = RowData(read_rows(y_true, _one_column(y_prob), sample_weight))
+        data = RowSample(read_rows(y_true, _one_column(y_prob), sample_weight))
         curve = smooth_curve(data, bandwidth=bandwidth)
         self.bandwidth_ = curve.bandwidth
         self.smooth_ece_ = curve.smooth_ece
         self.n_features_in_ = 1
-        held = ~np.isnan(curve.outcome)
+        defined = ~np.isnan(curve.outcome)
         self._t = np.arange(_STEPS + 1) / _STEPS
-        self._curve = np.interp(self._t, curve.score[held], curve.outcome[held])
-        self._mean = _smooth_again(self._curve, self.bandwidth_)
+        self._curve = np.interp(self._t, curve.score[defined], curve.outcome[defined])
+        self._mean = np.clip(smoothed_nodes(self._curve, self.bandwidth_), 0.0, 1.0)
         return self
 
     def predict(self, y_prob: Any) -> Floats:
@@ -71,7 +72,7 @@ class SmoothRecalibrator:
             raise _not_fitted()
         y_prob = _one_column(y_prob)
         n = len(y_prob)
-        return RowData(read_rows(np.zeros(n, dtype=np.int8), y_prob, names=("rows", "y_prob", "sample_weight"))).arrays.f
+        return RowSample(read_rows(np.zeros(n, dtype=np.int8), y_prob, names=("rows", "y_prob", "sample_weight"))).arrays.f
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name."""
@@ -119,11 +120,3 @@ def _reflected(x: Floats) -> Floats:
     """Back into [0, 1] by reflection at both ends."""
     x = np.abs(x) % 2.0
     return np.asarray(np.where(x > 1, 2 - x, x))
-
-
-def _smooth_again(values: Floats, sigma: float) -> Floats:
-    """∫K̃_σ(t, f) ŷ(t) dt at the nodes: the cosine series of ŷ, damped."""
-    from scipy.fft import dct, idct
-
-    a = dct(values, type=1) * np.exp(-0.5 * (sigma * np.pi * np.arange(len(values))) ** 2)
-    return np.asarray(np.clip(idct(a, type=1), 0.0, 1.0))

@@ -27,6 +27,7 @@ def quick(tmp_path_factory):
     return done.stdout, json.loads(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.full
 def test_one_table_with_every_measure_with_and_without_numba(quick):
     page, facts = quick
     lines = {(row["rows"], row["case"], row["measure"], row["by"]) for row in facts["rows"]}
@@ -42,6 +43,7 @@ def test_one_table_with_every_measure_with_and_without_numba(quick):
     assert len(page.splitlines()) > len(facts["rows"]) + len(facts["targets"])
 
 
+@pytest.mark.full
 def test_every_engine_gives_every_bit(quick):
     _, facts = quick
     found = [row for row in facts["rows"] if row["measure"] == "engines"]
@@ -49,6 +51,7 @@ def test_every_engine_gives_every_bit(quick):
     assert all(row["note"].startswith(("yes, every bit", "reference")) for row in found if row["seconds"] is not None)
 
 
+@pytest.mark.full
 def test_rows_on_disk(quick):
     page, facts = quick
     (found,) = facts["disk"]
@@ -57,6 +60,7 @@ def test_rows_on_disk(quick):
     assert "× scan" in page
 
 
+@pytest.mark.full
 def test_every_line_has_figures_or_says_why_not(quick):
     page, facts = quick
     for row in facts["rows"]:
@@ -72,6 +76,7 @@ def test_every_line_has_figures_or_says_why_not(quick):
             assert row["runs"] >= 1
 
 
+@pytest.mark.full
 def test_values_agree(quick):
     _, facts = quick
     compared = [row for row in facts["rows"] if row["agrees"] is not None]
@@ -80,6 +85,7 @@ def test_values_agree(quick):
     assert {row["measure"] for row in compared} >= {"summarize", "summarize, weighted", "ecce_r", "logit_smoothed_ece"}
 
 
+@pytest.mark.full
 def test_every_target_is_listed_with_figure_or_reason(quick):
     page, facts = quick
     targets = {line["work"]: line for line in facts["targets"]}
@@ -93,6 +99,7 @@ def test_every_target_is_listed_with_figure_or_reason(quick):
     assert targets["import trueness, beyond import numpy"]["measured"] is not None
 
 
+@pytest.mark.full
 def test_what_is_not_installed_is_listed(tmp_path):
     path = tmp_path / "found.json"
     gone = "".join(f"sys.modules[{name!r}] = None\n" for names in PEERS.values() for name in (*names, "torch", "numba"))
@@ -112,6 +119,7 @@ def test_a_fast_wrong_answer_shows():
     assert "VALUES DISAGREE: ecce_r by argsort + cumsum, uniform, 2e3 rows" in done.stdout
 
 
+@pytest.mark.full
 def test_a_run_over_the_cap_is_stopped_and_said():
     slow = "import time\nfrom benchmarks import peers\npeers._sorted_ecce_r = lambda d: time.sleep(60)\n"
     done = run("--quick", "--sizes", "2000", "--only", "ecce_r", "--cap", "1", before=slow)

@@ -89,6 +89,7 @@ def kill_at_random_moments(command, number, times):
     return codes
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
 def test_sigterm_at_random_moments(command):
     codes = kill_at_random_moments(command, signal.SIGTERM, 20)
@@ -103,6 +104,7 @@ def test_signals_at_many_random_moments(command, number):
     kill_at_random_moments(command, number, 200)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
 def test_sigkill_leaves_at_most_a_temporary_file_which_the_next_run_removes(command):
     kill_at_random_moments(command, signal.SIGKILL, 10)
@@ -158,12 +160,15 @@ def test_many_writers_never_mix():
 
 
 def kill_and_resume(times):
-    from trueness.engines.files import summarize as files
+    from functools import partial
+
+    from trueness.engines.files import summarize_files as files
+    from trueness.engines.files.open_files import open_files
 
     command = ["summarize", "a.csv", "-y", "y", "-p", "p", "-o", "resumed", "--resume"]
 
     def run():
-        files.PIECE = 20
+        files.open_files = partial(open_files, piece_rows=20)  # in the child alone
         return cli.main(command)
 
     assert exit_code(forked(run)) == 0
@@ -184,6 +189,7 @@ def kill_and_resume(times):
     return kept
 
 
+@pytest.mark.full
 def test_killed_runs_go_on_to_the_same_bytes():
     assert kill_and_resume(8) > 0
 
@@ -202,6 +208,7 @@ sys.exit(cli.main(sys.argv[2:]))
 """
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.999])
 def test_a_disk_that_fills_is_3_and_leaves_the_old_file(command, share):
@@ -239,7 +246,7 @@ MEMORY = """
 import resource, sys
 from trueness import cli
 import duckdb, scipy, numpy
-import trueness.assessment, trueness.engines.files.summarize
+import trueness.assessment, trueness.engines.files.summarize_files
 duckdb.connect().sql("select 1").fetchall()
 if sys.argv[1] != "all":
     size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -248,6 +255,7 @@ sys.exit(cli.main(["assess", "big.csv", "-y", "y", "-p", "p"]))
 """
 
 
+@pytest.mark.full
 def test_memory_that_runs_out_is_3():
     """With less and less memory the answer is the same, or there is none and a sentence says why."""
     rows = Path("a.csv").read_text().partition("\n")[2]

@@ -3,15 +3,16 @@
 import json
 
 import brute
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 import trueness
 from trueness import TruenessError, cumulative_curve, reliability_curve, summarize
-from trueness.curves.binned import binned_curve
-from trueness.curves.cumulative import thinned
-from trueness.curves.smooth import smooth_curve
+from trueness.curves.binned_curve import binned_curve
+from trueness.curves.cumulative_curve import thinned
+from trueness.curves.smooth_curve import smooth_curve
 from trueness.curves.sweep import bin_sweep
 
 
@@ -239,3 +240,25 @@ def test_both_extremes_within_one_cell_stay_in_order() -> None:
     found = cumulative_curve(rng.random(150_000) < 0.5, f)
     assert np.all(np.diff(found.share) >= 0)
     assert np.all(np.diff(found.score[1:]) >= 0)
+
+
+def test_generators_are_read_once():
+    """A generator is gone after one reading: every function turns its arguments into a sample once."""
+    rng = np.random.default_rng(0)
+    f = rng.random(300)
+    y = (rng.random(300) < f).astype(int)
+
+    def given():
+        return iter(y.tolist()), iter(f.tolist())
+
+    for make in (
+        cumulative_curve,
+        trueness.bin_sweep,
+        lambda *data: reliability_curve(*data, kind="smooth", rng=0),
+        lambda *data: reliability_curve(*data, kind="binned"),
+        lambda *data: reliability_curve(*data, kind="binned", strategy="quantile"),
+        lambda *data: reliability_curve(*data, kind="isotonic", rng=0),
+    ):
+        assert make(*given()).to_dict() == make(y, f).to_dict()
+    assert trueness.plot_pair(*given()) is not None
+    plt.close("all")

@@ -46,6 +46,7 @@ def need(page):
         pytest.skip("Spark needs Java")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOCS).with_suffix("").as_posix())
 def test_page(page, tmp_path, monkeypatch):
     """Its blocks run in order, in an empty folder, and print what stands below them."""
@@ -84,6 +85,7 @@ def site(tmp_path_factory):
             pytest.skip(f"needs {package}: pip install -e '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
     shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns(*BUILT, "__pycache__"))
+    shutil.copytree(ROOT / "reproductions", folder / "reproductions", ignore=shutil.ignore_patterns("__pycache__"))
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "docs", "html"]
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     done = subprocess.run(command, cwd=folder, env=clean, capture_output=True, text=True, encoding="utf-8", check=False)
@@ -115,6 +117,7 @@ def anchors(site):
     return {page: Anchors(page) for page in site.rglob("*.html") if "_static" not in page.parts}
 
 
+@pytest.mark.full
 def test_every_internal_link_and_anchor_resolves(site, anchors):
     dead = []
     for page, held in anchors.items():
@@ -139,11 +142,12 @@ def test_no_page_loads_anything_from_elsewhere(site, anchors):
 
 
 def public_names():
-    from trueness import brownian, papers
+    import reproductions
+    from trueness import brownian
 
     yield from (f"trueness.{name}" for name in trueness.__all__)
     yield from (f"trueness.brownian.{name}" for name in brownian.__all__)
-    yield from (f"trueness.papers.{name}" for name in papers.__all__)
+    yield from (f"reproductions.{name}" for name in reproductions.__all__)
     yield "trueness.torch.CalibrationSummary"
 
 
@@ -176,6 +180,7 @@ def test_ten_examples_at_least(site):
         assert "Traceback" not in text, example.name
 
 
+@pytest.mark.full
 def test_search_works_without_a_network(site):
     """In a real browser, from the files themselves."""
     api = pytest.importorskip("playwright.sync_api")

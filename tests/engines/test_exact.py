@@ -4,6 +4,7 @@ import datetime
 import decimal
 import gc
 import pickle
+from functools import partial
 
 import dask.dataframe as dd
 import duckdb
@@ -29,7 +30,9 @@ from trueness import (
 from trueness._again import Places
 from trueness.engines import again
 from trueness.engines.arrays.grid import joined
-from trueness.engines.files import summarize as files
+from trueness.engines.files import summarize_files as files
+from trueness.engines.files.open_files import open_files
+from trueness.engines.files.reader import Reader
 from trueness.engines.frames import memory
 from trueness.inputs.rows import Arrays
 from trueness.summary.ruler import SLOTS, places, ruler
@@ -118,7 +121,7 @@ ENGINES = {
 @pytest.fixture(params=[500, 1 << 22], ids=["few rows held", "many rows held"])
 def held(request, monkeypatch):
     monkeypatch.setattr("trueness.data.extremes._IN_MEMORY", request.param)
-    monkeypatch.setattr(files, "PIECE", 6000)
+    monkeypatch.setattr(files, "open_files", partial(open_files, piece_rows=6000))
     monkeypatch.setattr(memory, "_PIECE", 6000)
     return request.param
 
@@ -178,8 +181,8 @@ def test_tests_of_groups_do_not_read_the_rows_of_each_again(tmp_path, monkeypatc
     def read(*_):
         raise AssertionError("a pass for each group")
 
-    monkeypatch.setattr(files.FileTable, "_batches", read)
-    monkeypatch.setattr(files.FileTable, "_chosen", read)
+    monkeypatch.setattr(Reader, "batches", read)
+    monkeypatch.setattr(Reader, "chosen", read)
     tests = group_tests(found)
     assert all(each.test.pvalue_bounds is not None for each in tests)
 

@@ -9,7 +9,7 @@ from scipy import special, stats
 
 import trueness
 from trueness import TruenessError, brownian, confidence_interval
-from trueness.data.sample import as_rows
+from trueness.data.sample import row_sample
 from trueness.inference.differences import differences as differences_of_rows
 
 ERRORS = ("smooth_ece", "binned_ece", "logit_smoothed_ece", "ecce_mad", "ecce_r")
@@ -19,7 +19,7 @@ LAWS = {"ecce_mad": brownian.max_abs, "ecce_r": brownian.range}
 
 def differences(y_true, predictions, *, sample_weight=None, **keywords):
     """Of predictors given as arrays."""
-    rows = {name: as_rows(y_true, y_prob, sample_weight, what="compare") for name, y_prob in predictions.items()}
+    rows = {name: row_sample(y_true, y_prob, sample_weight, what="compare") for name, y_prob in predictions.items()}
     return differences_of_rows(rows, **keywords)
 
 

@@ -65,6 +65,7 @@ def simulate(metric, kind, n, weighted):
     return np.concatenate(values)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("n", [200, 3000])
 @pytest.mark.parametrize(
     ("kind", "weighted"), [("uniform", False), ("skewed", False), ("rare", False), ("ten values", False), ("uniform", True)]
@@ -123,6 +124,7 @@ def test_other_metrics_and_options(metric, options):
     assert abs(floor - drawn.mean()) < 4 * drawn.std() * math.sqrt(1 / 400 + 1 / 1999) + 0.02 * drawn.mean()
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bandwidth", [0.01, 1e-3, 2e-4])
 def test_smooth_ece_at_a_narrow_bandwidth(bandwidth):
     """From rows the bandwidth asked for is the one used, however narrow."""
@@ -138,6 +140,7 @@ def test_smooth_ece_at_a_narrow_bandwidth(bandwidth):
     assert floor == pytest.approx(drawn.mean(), rel=0.02)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bandwidth", [0.1, 1e-3])
 def test_logit_smoothed_ece_at_a_narrow_bandwidth(bandwidth):
     f = scores("uniform", 12_000)
@@ -152,6 +155,7 @@ def test_logit_smoothed_ece_at_a_narrow_bandwidth(bandwidth):
     assert floor == pytest.approx(drawn.mean(), rel=0.02)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("n", "kind", "weighted"), [(6000, "uniform", False), (6000, "rare", False), (6000, "uniform", True)])
 def test_ecce_with_more_rows_but_few_events(n, kind, weighted):
     """Thousands of distinct scores, but as few events as the limit law is trusted with: V = 59 and, weighted, 64."""

@@ -9,10 +9,9 @@ import pytest
 import trueness
 from trueness import TruenessError, calibration_test, confidence_interval, group_tests, noise_floor, smooth_ece, summarize
 from trueness.comparison import compare
-from trueness.data.masses import LOGIT, PROBABILITY
-from trueness.data.points import points_of
-from trueness.data.sample import as_data
-from trueness.metrics.statistics import SmoothStatistic
+from trueness.data.sample import as_sample
+from trueness.data.scales import LOGIT, PROBABILITY
+from trueness.metrics.smooth import SmoothNorm
 
 
 @pytest.mark.parametrize("sigma", [0.003, 0.05, 0.19, 0.3, 0.5, 1.0, 20.0])
@@ -21,11 +20,11 @@ def test_draws_are_smoothed_as_the_metric_is(sigma, kind) -> None:
     rng = np.random.default_rng(1)
     f = {"ends": np.repeat([0.01, 0.99], 50), "uniform": rng.random(200), "rare": rng.beta(2, 200, 200)}[kind]
     y = (rng.random(len(f)) < 0.5).astype(int)
-    points = points_of(as_data(y, f))
+    points = as_sample(y, f).points()
     for scale, name in ((PROBABILITY, "probability"), (LOGIT, "logit")):
         if sigma < 0.01 and name == "logit":
             continue
-        found = SmoothStatistic(points, scale, sigma).of(points.e[None, :])[0]
+        found = SmoothNorm(points, scale, sigma).of(points.e[None, :])[0]
         assert found == pytest.approx(smooth_ece(y, f, bandwidth=sigma, scale=name), rel=0.02, abs=1e-9)
 
 

@@ -11,6 +11,7 @@ from scipy import special, stats
 
 import trueness
 from trueness import TruenessError, brownian, confidence_interval, summarize
+from trueness.data.sample import as_sample
 from trueness.inference.evidence import evidence
 
 LAWS = {"ecce_mad": brownian.max_abs, "ecce_r": brownian.range}
@@ -288,6 +289,7 @@ def test_lower_limit_of_smooth_ece_at_a_bandwidth(bandwidth):
     check_noise(result.value - result.low, drawn, 0.025)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bandwidth", [0.01, 2e-4])
 def test_lower_limit_of_smooth_ece_at_a_narrow_bandwidth(bandwidth):
     """More rows than groups of neighbours may stand for, and kernels narrower than such a group."""
@@ -300,6 +302,7 @@ def test_lower_limit_of_smooth_ece_at_a_narrow_bandwidth(bandwidth):
     check_noise(result.value - result.low, drawn, 0.1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("bandwidth", [0.05, 1e-3])
 def test_lower_limit_of_logit_smoothed_ece_with_little_noise(bandwidth):
     y, f = rows(5000, slope=0.1)
@@ -701,7 +704,7 @@ def test_evidence_is_what_the_single_functions_say(n):
     y, f = rows(n, slope=0.8)
     metrics = ("smooth_ece", ("binned_ece", {"bins": 10}), "ecce_mad", "ecce_r")
     metrics = metrics if n > 1000 else ("binned_ece", "logit_smoothed_ece", *metrics)
-    found = evidence(y, f, metrics=metrics, rng=1)
+    found = evidence(as_sample(y, f), metrics=metrics, rng=1)
     assert len(found) == len(metrics)
     for each, named in zip(found, metrics, strict=True):
         metric, options = (named, None) if isinstance(named, str) else named
@@ -719,7 +722,8 @@ def test_evidence_is_what_the_single_functions_say(n):
 def test_evidence_for_soft_labels():
     _, f = rows(200)
     y = np.clip(f**1.2, 0, 1)
-    for each, metric in zip(evidence(y, f, metrics=("smooth_ece", "ecce_r"), rng=0), ("smooth_ece", "ecce_r"), strict=True):
+    metrics = ("smooth_ece", "ecce_r")
+    for each, metric in zip(evidence(as_sample(y, f), metrics=metrics, rng=0), metrics, strict=True):
         assert each.noise_floor is None
         assert (each.test is None) == (metric == "smooth_ece")
         assert 0 <= each.interval.low <= each.value <= each.interval.high
@@ -727,12 +731,28 @@ def test_evidence_for_soft_labels():
 
 def test_evidence_of_one_part_alone():
     y, f = rows(200)
-    (only,) = evidence(y, f, metrics=("brier_score",), intervals=False, rng=0)
+    (only,) = evidence(as_sample(y, f), metrics=("brier_score",), intervals=False, rng=0)
     assert only.interval is None
     assert only.test.pvalue > 0
-    (only,) = evidence(y, f, metrics=("ecce_r",), tests=False, rng=0)
+    (only,) = evidence(as_sample(y, f), metrics=("ecce_r",), tests=False, rng=0)
     assert only.test is None
     assert only.noise_floor is None
     assert only.interval.low >= 0
-    with pytest.raises(TruenessError, match="brier_score"):
-        evidence(y, f, metrics=("brier_score",))
+    (only,) = evidence(as_sample(y, f), metrics=("brier_score",), rng=0)
+    assert only.interval is None  # none is known to cover
+    assert only.noise_floor > 0
+
+
+def test_no_draws_are_made_that_nothing_reads(monkeypatch):
+    """The limit of ECCE needs no residuals with random signs."""
+
+    def refuse(*_):
+        raise AssertionError("residuals were flipped")
+
+    monkeypatch.setattr("trueness.data.points._Counts.flips", refuse)
+    y, f = rows(400)
+    for each in evidence(as_sample(y, f), metrics=("ecce_mad", "ecce_r"), rng=0):
+        assert each.interval.low <= each.value <= each.interval.high
+        assert each.test.resamples == 1999
+    with pytest.raises(AssertionError, match="flipped"):
+        evidence(as_sample(y, f), metrics=("smooth_ece",), rng=0)

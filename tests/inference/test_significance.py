@@ -284,6 +284,7 @@ def mixed(n, seed):
     return (rng.random(n) < np.clip(f + 0.05, 0, 1)).astype(int), f
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("statistic", "options"), [*OTHERS, *(("binned_ece", options) for options in BINNED)])
 def test_simulated_p_against_plain_simulation(statistic, options):
     y, f = mixed(130, seed=3)
@@ -297,6 +298,7 @@ def test_simulated_p_against_plain_simulation(statistic, options):
     assert nulls.same_share(result.pvalue, resamples, expected, draws)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("statistic", "options"),
     [("ecce_r", {}), ("ecce_mad", {}), ("binned_ece", {}), ("smooth_ece", {}), ("logit_smoothed_ece", {}), ("brier_score", {})],
@@ -311,6 +313,7 @@ def test_simulated_p_with_importance_weights(statistic, options):
     assert nulls.same_share(result.pvalue, 1999, expected, draws)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("statistic", ["ecce_r", "binned_ece", "smooth_ece", "logit_smoothed_ece", "weak_calibration_error"])
 def test_simulated_p_with_thousands_of_scores(statistic):
     rng = np.random.default_rng(6)

@@ -3,14 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, get_type_hints
+from typing import Any
 
 import click
 
 from trueness._json import plain
-from trueness._text import clean
+from trueness._text import group_name, percent
 from trueness.assessment import Assessment
-from trueness.inference.significance import show_pvalue
 from trueness.metrics.registry import METRICS, Metric
 
 
@@ -34,7 +33,7 @@ class Check:
 
 def parse_limits(limits: Sequence[str], *, upper: bool) -> list[tuple[Metric, float]]:
     """METRIC=VALUE, of which the metric must be one number and the value one that it can exceed."""
-    numeric = {name: metric for name, metric in METRICS.items() if get_type_hints(metric.function)["return"] is float}
+    numeric = {name: metric for name, metric in METRICS.items() if metric.single}
     found = []
     for given in limits:
         name, equals, text = given.partition("=")
@@ -51,8 +50,8 @@ def parse_limits(limits: Sequence[str], *, upper: bool) -> list[tuple[Metric, fl
             limit = math.nan
         if not equals or not math.isfinite(limit) or limit < 0:
             raise click.UsageError(f"--max {given}: write METRIC=VALUE with a number of at least 0, such as {name}=0.02.")
-        if upper and numeric[name].interval is None:
-            known = ", ".join(other for other, metric in numeric.items() if metric.interval is not None)
+        if upper and not numeric[name].has_interval:
+            known = ", ".join(other for other, metric in numeric.items() if metric.has_interval)
             raise click.UsageError(f"--max {given} --upper: {name} has no interval; these have: {known}.")
         found.append((numeric[name], limit))
     return found
@@ -71,10 +70,12 @@ def checks(found: Assessment, limits: Sequence[tuple[Metric, float]], alpha: flo
 
 
 def _maximum(found: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
-    value = found[metric.name].value if metric.interval is not None else float(metric.function(found.data))
+    value = found[metric.name].value if metric.has_interval else float(metric.function(found.data))
     what = metric.name
     if upper:
-        value, what = found[metric.name].interval.high, f"upper end of the {100 * found.level:.4g} % interval of {metric.name}"
+        interval = found[metric.name].interval
+        value = math.nan if interval is None else interval.high
+        what = f"upper end of the {percent(found.level)} interval of {metric.name}"
     facts: dict[str, Any] = {"name": metric.name, "limit": limit}
     if math.isnan(value):
         return Check(**facts, passed=False, value=None, text=f"{what} is undefined (too few rows), limit {limit:g}")
@@ -92,12 +93,11 @@ def _significance(found: Assessment, alpha: float) -> Check:
 def _groups(found: Assessment, alpha: float) -> list[Check]:
     lines = []
     for each in found.groups or ():
-        name = clean("(missing)" if each.group is None else str(each.group))
+        name = group_name(each.group)
         facts: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
         if each.adjusted_pvalue is None:
             lines.append(Check(**facts, passed=True, text=f"group {name}: not tested, {each.reason}"))
             continue
-        shown = show_pvalue(each.adjusted_pvalue, each.adjusted_log10_pvalue or 0.0)
-        text = f"group {name}: ECCE-R p, Holm-adjusted, {shown}, alpha {alpha:g}"
+        text = f"group {name}: ECCE-R p, Holm-adjusted, {each.shown_adjusted}, alpha {alpha:g}"
         lines.append(Check(**facts, passed=not each.adjusted_pvalue < alpha, text=text))
     return lines

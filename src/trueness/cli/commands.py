@@ -1,13 +1,16 @@
 """The commands."""
 
 import os
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
 
 from trueness import __version__
-from trueness.cli.data import Data, data_options, load, load_pairs, merged, roles_of
+from trueness.cli.data import Data, columns_of, data_options, load, load_pairs, merged
 from trueness.cli.exits import FAILED, Command, fault_options
 from trueness.cli.output import checked_output, echo_json, progress
 
@@ -140,7 +143,7 @@ def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, 
         raise click.UsageError("nothing to check: pass --max METRIC=VALUE, --alpha, or both.", click.get_current_context())
     wanted = parse_limits(limits, upper=upper)
     require_alpha(alpha)
-    found = _assessed(data, level, rng, [metric.name for metric, _ in wanted if metric.interval is not None])
+    found = _assessed(data, level, rng, [metric.name for metric, _ in wanted if metric.has_interval])
     lines = checks(found, wanted, alpha, upper)
     passed = all(line.passed for line in lines)
     if as_json:
@@ -188,17 +191,28 @@ def summarize(data: Data, bins: tuple[int, ...], memory_limit: str | None, resum
     trueness summarize 'day1/*.parquet' -y clicked -p score -o day1.tns
     """
     from trueness.cli.groups import save_groups
-    from trueness.engines.files.summarize import summarize_files
+    from trueness.engines.files.summarize_files import summarize_files
 
-    roles = roles_of(data)
+    columns = columns_of(data)
     if not data.by:
         checked_output(out, data.paths)
     elif not out or (os.path.lexists(out) and not os.path.isdir(out)):
         raise click.UsageError(f"{out!r} is not a folder; with --by summaries go to a folder.")
-    columns = {"outcome": roles.outcome, "prediction": roles.predictions[0], "weight": roles.weight, "by": data.by or None}
     with progress() as bars:
-        kept: dict[str, Any] = {"memory_limit": memory_limit, "resume": f"{out}.resume" if resume else None}
-        found = summarize_files(data.paths, **columns, bins=bins, **data.settings(), **kept, progress=bars.reading)
+        found = summarize_files(
+            data.paths,
+            outcome=columns.outcome,
+            prediction=columns.prediction,
+            weight=columns.weight,
+            by=columns.by or None,
+            bins=bins,
+            nan=data.nan,
+            pos_label=data.pos_label,
+            delimiter=data.delimiter,
+            memory_limit=memory_limit,
+            resume=f"{out}.resume" if resume else None,
+            progress=bars.reading,
+        )
     if data.by:
         save_groups(found, out, data.by, data.paths)
         click.echo(f"{out}: {len(found)} groups, {sum(summary.n for summary in found.values())} rows")
@@ -240,11 +254,12 @@ def merge(paths: tuple[str, ...], out: str) -> None:
 def reproduce(paper: str, quick: bool, data: str | None, form: str, rng: int, as_json: bool, out: str | None) -> None:
     """Redo a paper's experiments: what was printed, what comes out here, and whether the two agree.
 
+    Needs a checkout of the repository, which holds the experiments.
+
     \b
     trueness reproduce cumulative --quick --data data/ -o out/
     """
-    from trueness.papers import reproduce as run
-
+    run = _reproduce_of_a_checkout()
     folder = out or paper
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise click.UsageError(f"{folder!r} is not a folder; give the name of one.")
@@ -253,3 +268,18 @@ def reproduce(paper: str, quick: bool, data: str | None, form: str, rng: int, as
     echo_json(found.to_dict()) if as_json else click.echo(str(found))
     if not as_json and found.figures:
         click.echo(f"{len(found.figures)} figures are in {folder}.")
+
+
+def _reproduce_of_a_checkout() -> Any:
+    """`reproductions.reproduce`, which lies beside ``src`` in a checkout: that of this file, or the current folder."""
+    for root in (Path(__file__).resolve().parents[3], Path.cwd()):
+        if (root / "src" / "trueness").is_dir() and str(root) not in sys.path:
+            sys.path.append(str(root))
+    try:
+        return import_module("reproductions.reproduction").reproduce
+    except ModuleNotFoundError as fault:
+        if fault.name not in ("reproductions", "reproductions.reproduction"):
+            raise
+    raise click.ClickException(
+        "the papers' experiments are not installed with the library: clone the repository and run the command in it."
+    )

@@ -3,15 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from trueness.cli.exits import Command
 
 if TYPE_CHECKING:
-    from trueness.data.sample import RowData
-    from trueness.engines.files.summarize import Columns, FileTable
+    from trueness.data.row_sample import RowSample
+    from trueness.engines.files.held_rows import HeldRows
+    from trueness.inputs.arguments import Columns, Reading
     from trueness.summary.summary import Summary
 
 IN_MEMORY = 10_000_000  # rows up to which a file is computed from its rows; above, from its summary
@@ -28,7 +29,7 @@ class Data:
     prediction: tuple[str, ...]
     weight: str | None
     by: tuple[str, ...] = ()
-    nan: str
+    nan: Literal["raise", "drop"]
     pos_label: str | None
     delimiter: str | None
 
@@ -51,9 +52,11 @@ class Data:
         named = [f"{name} {column!r}" for name, column in columns.items() if column]
         return ", ".join([*map(repr, self.paths), *named])
 
-    def settings(self) -> dict[str, Any]:
+    def reading(self) -> "Reading":
         """How rows are read."""
-        return {"nan": self.nan, "pos_label": self.pos_label, "delimiter": self.delimiter}
+        from trueness.inputs.arguments import Reading
+
+        return Reading(nan=self.nan, pos_label=self.pos_label, delimiter=self.delimiter)
 
 
 def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command], Command]:
@@ -91,38 +94,37 @@ def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command],
 
 def load(data: Data, progress: Progress | None) -> dict[str, Any]:
     """Arguments for `assess`: rows where they fit in memory, else summaries; with groups where wanted."""
-    from trueness.data.sample import RowData
+    from trueness.data.row_sample import RowSample
+    from trueness.engines.files.open_files import open_files
     from trueness.engines.files.sources import opened
-    from trueness.engines.files.summarize import FileTable
     from trueness.metrics.cumulative import ecce
     from trueness.summary.ruler import ruler
 
-    with opened(data.paths) as files:
-        if data.are_summaries(files):
-            return {"y_true": added(files, progress)}
-        roles = roles_of(data)
-        table = FileTable(files, roles, **data.settings())
-        columns = table.columns(IN_MEMORY, progress)
-        if columns is not None:
-            rows = RowData(table.checked(columns, roles.predictions[0]))
-            return {**_judged({"y_true": rows}), "by": columns.groups}
-        if roles.by:
-            return {"y_true": table.summaries(ruler(), progress)}
-        summary = table.summary(ruler(), progress)
-        ecce(summary)  # the second pass, while what was piped in is still there; the summary keeps what it finds
-        return {"y_true": summary}
+    with opened(data.paths) as paths:
+        if data.are_summaries(paths):
+            return {"y_true": added(paths, progress)}
+        columns = columns_of(data)
+        with open_files(paths, columns, data.reading()) as files:
+            rows = files.rows_up_to(IN_MEMORY, progress)
+            if rows is not None:
+                return {**_judged({"y_true": RowSample(rows.checked(columns.prediction))}), "by": rows.groups}
+            if columns.by:
+                return {"y_true": files.summaries(ruler(), progress)}
+            summary = files.summary(ruler(), progress)
+            ecce(summary)  # the second pass, while what was piped in is still there; the summary keeps what it finds
+            return {"y_true": summary}
 
 
-def roles_of(data: Data) -> Any:
+def columns_of(data: Data) -> "Columns":
     """The columns, of which outcome and prediction must be named."""
-    from trueness.engines.files.summarize import Roles
+    from trueness.inputs.arguments import Columns
 
     if data.outcome is None or not data.prediction:
         missing = "'-y' / '--outcome'" if data.outcome is None else "'-p' / '--prediction'"
         raise click.UsageError(f"Missing option {missing}: name the column.", click.get_current_context())
     if len(data.prediction) > 1:
         raise click.UsageError("more than one --prediction: 'compare' takes several.", click.get_current_context())
-    return Roles(outcome=data.outcome, predictions=data.prediction, weight=data.weight, by=data.by)
+    return Columns(outcome=data.outcome, prediction=data.prediction[0], weight=data.weight, by=data.by)
 
 
 def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary":
@@ -137,15 +139,15 @@ def added(files: list[str], progress: Progress | None) -> "Summary":
     """The sum of summaries in files; a damaged one, and what is none, is an error."""
     from trueness.summary.summary import Summary
 
-    whole: Summary | int = 0
+    total: Summary | int = 0
     for number, file in enumerate(files):
-        whole = Summary.load(file) + whole
+        total = Summary.load(file) + total
         if progress is not None:
             progress(number + 1, len(files))
-    return whole  # type: ignore[return-value]
+    return total  # type: ignore[return-value]
 
 
-def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[str, RowData]":
+def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[str, RowSample]":
     """Several predictors on the same rows: columns of one table, or one column of several files."""
     from trueness.engines.files.sources import kind_of, opened
     from trueness.errors import InputError
@@ -166,39 +168,41 @@ def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[
         return _one_column_of_each(data, files, key, progress)
 
 
-def _read(data: Data, files: list[str], predictions: tuple[str, ...], key: str | None, progress: Progress | None) -> Any:
-    from trueness.engines.files.summarize import FileTable, Roles
+def _columns_of_one(data: Data, files: list[str], progress: Progress | None) -> "dict[str, RowSample]":
+    from trueness.data.row_sample import RowSample
 
-    roles = Roles(outcome=data.outcome or "", predictions=predictions, weight=data.weight, key=key)
-    table = FileTable(files, roles, **data.settings())
-    return table, table.columns(None, progress)
-
-
-def _columns_of_one(data: Data, files: list[str], progress: Progress | None) -> "dict[str, RowData]":
-    from trueness.data.sample import RowData
-
-    table, columns = _read(data, files, data.prediction, None, progress)
-    return _judged({name: RowData(table.checked(columns, name)) for name in data.prediction})
+    rows = _read(data, files, None, progress)
+    return _judged({name: RowSample(rows.checked(name)) for name in data.prediction})
 
 
-def _one_column_of_each(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "dict[str, RowData]":
-    from trueness.data.sample import RowData
+def _one_column_of_each(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "dict[str, RowSample]":
+    from trueness.data.row_sample import RowSample
 
-    found: dict[str, RowData] = {}
-    names = _short_names(files)
-    first: tuple[FileTable, Columns] | None = None
-    for file, name in zip(files, names, strict=True):
-        table, columns = _read(data, [file], data.prediction, key, progress)
+    (prediction,) = data.prediction
+    predictors: dict[str, RowSample] = {}
+    first: HeldRows | None = None
+    for file, name in zip(files, _short_names(files), strict=True):
+        rows = _read(data, [file], key, progress)
         if first is None:
-            first = table, columns
+            first = rows
         else:
-            _ = RowData(table.checked(columns, data.prediction[0])).arrays  # judged in the file's own order, for the line
-            columns = _paired(first[1], columns, (files[0], file), data.outcome or "", key)
-        found[name] = RowData(table.checked(columns, data.prediction[0]))
-    return _judged(found)
+            _ = RowSample(rows.checked(prediction)).arrays  # judged in the file's own order, for the line
+            rows = _paired(first, rows, (files[0], file), key)
+        predictors[name] = RowSample(rows.checked(prediction))
+    return _judged(predictors)
 
 
-def _judged(rows: "dict[str, RowData]") -> "dict[str, RowData]":
+def _read(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "HeldRows":
+    from trueness.engines.files.open_files import open_files
+    from trueness.inputs.arguments import Columns
+
+    prediction, *rivals = data.prediction
+    columns = Columns(outcome=data.outcome or "", prediction=prediction, weight=data.weight, rivals=tuple(rivals), key=key)
+    with open_files(files, columns, data.reading()) as table:
+        return table.rows(progress)
+
+
+def _judged(rows: "dict[str, RowSample]") -> "dict[str, RowSample]":
     """The same, every row looked at while the file is there to say on which line something is wrong."""
     for each in rows.values():
         _ = each.arrays
@@ -215,24 +219,20 @@ def _short_names(files: list[str]) -> list[str]:
     return names if len(set(names)) == len(names) else files
 
 
-def _paired(a: "Columns", b: "Columns", files: tuple[str, str], outcome: str, key: str | None) -> "Columns":
+def _paired(a: "HeldRows", b: "HeldRows", files: tuple[str, str], key: str | None) -> "HeldRows":
     """The second file's rows in the order of the first; outcomes and weights must be the same."""
     import numpy as np
 
-    from trueness.engines.files.summarize import Columns
     from trueness.errors import InputError
 
-    order: Any = slice(None)
     if key is not None:
-        order = _order(a.keys or [], b.keys or [], files, key)
+        b = b.ordered(_order(a.keys or [], b.keys or [], files, key))
     elif len(a.y) != len(b.y):
         raise InputError(
             f"{files[0]!r} has {len(a.y)} rows, {files[1]!r} has {len(b.y)}: they cannot be compared row by row. "
             "Name a column that says which rows belong together with --key."
         )
-    y, w = b.y[order], None if b.w is None else b.w[order]
-    f = {name: column[order] for name, column in b.f.items()}
-    for what, one, other in (("outcome", a.y, y), ("weight", a.w, w)):
+    for what, one, other in (("outcome", a.y, b.y), ("weight", a.w, b.w)):
         if one is None or other is None or np.array_equal(one, other, equal_nan=True):
             continue
         differ = ~((one == other) | (np.isnan(one) & np.isnan(other)))
@@ -242,7 +242,7 @@ def _paired(a: "Columns", b: "Columns", files: tuple[str, str], outcome: str, ke
             f"values {one[row]:g} and {other[row]:g}), so these are not the same rows. "
             + ("Check the key." if key else "Name a column that says which rows belong together with --key.")
         )
-    return Columns(y=y, f=f, w=w, groups=None, keys=None)
+    return b
 
 
 def _order(a: list[Any], b: list[Any], files: tuple[str, str], key: str) -> Any:

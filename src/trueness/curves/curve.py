@@ -3,7 +3,6 @@
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
-from trueness._forward import forward
 from trueness._json import plain
 
 
@@ -23,4 +22,6 @@ class Curve:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the curve; returns the matplotlib Axes."""
-        return forward("plots", "draw")(self, ax)
+        from trueness.plots.draw import draw
+
+        return draw(self, ax)

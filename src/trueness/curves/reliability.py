@@ -1,11 +1,13 @@
 """One door to the three reliability curves."""
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
-from trueness.curves.binned import BinnedCurve, binned_curve
-from trueness.curves.isotonic import IsotonicCurve, isotonic_curve
-from trueness.curves.smooth import SmoothCurve, smooth_curve
+from trueness._types import Rng, Values
+from trueness.curves.binned_curve import BinnedCurve, binned_curve
+from trueness.curves.isotonic_curve import IsotonicCurve, isotonic_curve
+from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
+from trueness.data.sample import Given
 from trueness.errors import InputError
 from trueness.options import check_choice
 
@@ -13,16 +15,16 @@ _OPTIONS = {"smooth": ("bandwidth", "level", "rng"), "binned": ("bins", "strateg
 
 
 def reliability_curve(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given,
+    y_prob: Values | None = None,
     *,
     kind: Literal["smooth", "binned", "isotonic"] = "smooth",
     bandwidth: float | None = None,
     bins: int | None = None,
     strategy: Literal["uniform", "quantile"] | None = None,
     level: float = 0.95,
-    rng: Any = None,
-    sample_weight: Any = None,
+    rng: Rng = None,
+    sample_weight: Values | None = None,
 ) -> SmoothCurve | BinnedCurve | IsotonicCurve:
     """What happened as a function of what was predicted; a perfect model lies on the diagonal but for noise.
 

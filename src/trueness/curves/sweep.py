@@ -6,15 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness._types import Floats
+from trueness._types import Floats, Values
 from trueness.curves.curve import Curve
-from trueness.data.sample import as_data
+from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
 from trueness.metrics.binned import binned_ece
 from trueness.metrics.logit_smoothed import logit_smoothed_ece
 from trueness.metrics.smooth import smooth_ece
 from trueness.options import check_bins
-from trueness.summary.summary import Summary
 
 BINS = (1, 2, 3, 5, 8, 10, 15, 20, 25, 50, 100)
 
@@ -36,14 +35,14 @@ class BinSweep(Curve):
 
 
 def bin_sweep(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given,
+    y_prob: Values | None = None,
     *,
     bins: Sequence[int] = BINS,
     strategy: Literal["uniform", "quantile"] = "uniform",
     norm: Literal["l1", "l2"] = "l1",
     weighting: Literal["mass", "width"] = "mass",
-    sample_weight: Any = None,
+    sample_weight: Values | None = None,
 ) -> BinSweep:
     """Binned ECE for several numbers of bins, LS-ECE at bandwidth 1/bins, and SmoothECE.
 
@@ -67,17 +66,15 @@ def bin_sweep(
     if len(bins) == 0:
         raise InputError("bins: no numbers of bins. Pass at least one, for example (5, 10, 20).")
     counts = [check_bins(count) for count in bins]
-    settings: dict[str, Any] = {"strategy": strategy, "norm": norm, "weighting": weighting, "sample_weight": sample_weight}
-    data = as_data(y_true, y_prob, sample_weight)
+    settings: dict[str, Any] = {"strategy": strategy, "norm": norm, "weighting": weighting}
+    sample = as_sample(y_true, y_prob, sample_weight)
     return BinSweep(
         bins=np.array(counts),
-        binned_ece=np.array([binned_ece(y_true, y_prob, bins=count, **settings) for count in counts]),
-        logit_smoothed_ece=np.array(
-            [logit_smoothed_ece(y_true, y_prob, bandwidth=1 / count, sample_weight=sample_weight) for count in counts]
-        ),
-        smooth_ece=smooth_ece(y_true, y_prob, sample_weight=sample_weight),
+        binned_ece=np.array([binned_ece(sample, bins=count, **settings) for count in counts]),
+        logit_smoothed_ece=np.array([logit_smoothed_ece(sample, bandwidth=1 / count) for count in counts]),
+        smooth_ece=smooth_ece(sample),
         strategy=strategy,
         norm=norm,
         weighting=weighting,
-        n=data.n if isinstance(data, Summary) else len(data.arrays.f),
+        n=sample.n,
     )

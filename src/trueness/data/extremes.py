@@ -5,6 +5,7 @@ only cells whose bound passes the best edge value can hold an extreme; just thei
 (ties, rare events) their cells are cut finer, and parts that hold a single score need no sorting.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from trueness._again import Again, Places, RowsChangedError, ScoreSums
 from trueness._types import Floats, Ints
-from trueness.data.sample import RowData, Runs, collapse, joined, lone_scores, refine_cells, rows_in_slots
+from trueness.engines.arrays.grid import Runs, collapse, joined, lone_scores, refine_cells, rows_in_slots
+from trueness.inputs.rows import Arrays
 from trueness.summary.ruler import Ruler
 from trueness.summary.ruler import places as places_of
 from trueness.summary.summary import Summary
@@ -74,6 +76,14 @@ def _better(old: Point, new: Point, sign: float, tie: float) -> Point:
     return new if new.weight < old.weight else old
 
 
+@dataclass(frozen=True, slots=True)
+class Bracket:
+    """Certain bounds, (low, high), for the exact cumulative errors of rows known only by their sums."""
+
+    mad: tuple[float, float]
+    range: tuple[float, float]
+
+
 class _Spans(NamedTuple):
     """Neighbouring ranges of scores: what C is where each begins, and how it can move inside. Shares of the total."""
 
@@ -127,18 +137,17 @@ def from_cells(summary: Summary) -> tuple[Extremes, Extremes]:
     return edges, bounds
 
 
-def from_rows(data: RowData) -> Extremes:
-    """Extremes of C over all rows."""
-    if data.small:
+def from_rows(rows: Arrays, total: float, summary: Summary | None) -> Extremes:
+    """Extremes of C over all rows; with their summary, only rows of cells that may hold one are sorted."""
+    if summary is None:
         whole = _Spans(*np.zeros((5, 1)))
-        return _sorted(Extremes(), data, slice(None), np.zeros(1), np.full(1, np.inf), whole)
-    summary = data.summary()
+        return _sorted(Extremes(), rows, total, slice(None), np.zeros(1), np.full(1, np.inf), whole)
     cells = _cells(summary)
     wanted = cells.may_hold(Extremes().over(cells.end, cells.end, cells.before + cells.weight))
     found = Extremes()
     if _crowded(summary, wanted):
         # Ties crowd cells: where all rows of a cell have one score, C has no value inside it.
-        score = lone_scores(data.arrays.f, summary.ruler)[summary.cells]
+        score = lone_scores(rows.f, summary.ruler)[summary.cells]
         alone = ~np.isnan(score)
         cells = _cells(summary, score)
         found = found.over(cells.end[alone], score[alone], (cells.before + cells.weight)[alone])
@@ -147,9 +156,9 @@ def from_rows(data: RowData) -> Extremes:
         return found
     chosen, cells = summary.cells[wanted], cells.pick(wanted)
     if _crowded(summary, wanted):
-        return _refined(found, data, summary.ruler, chosen, cells)
-    taken = rows_in_slots(data.arrays.f, summary.ruler, summary.ruler.slot_of_cell[chosen])
-    return _sorted(found, data, taken, *_edges(summary.ruler, chosen), cells)
+        return _refined(found, rows, total, summary.ruler, chosen, cells)
+    taken = rows_in_slots(rows.f, summary.ruler, summary.ruler.slot_of_cell[chosen])
+    return _sorted(found, rows, total, taken, *_edges(summary.ruler, chosen), cells)
 
 
 def _edges(on: Ruler, cells: Ints) -> tuple[Floats, Floats]:
@@ -237,15 +246,14 @@ def _within(outer: _Spans, at: Ints, weight: Floats, e: Floats, positive: Floats
     return _Spans(start, before, e, positive, weight)
 
 
-def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Spans) -> Extremes:
+def _refined(found: Extremes, rows: Arrays, total: float, on: Ruler, chosen: Ints, cells: _Spans) -> Extremes:
     """Extremes from cells cut finer; only parts that may hold one and have more than one score are sorted."""
-    rows = data.arrays
     numbers, parts = _numbers(on, chosen)
     table = refine_cells(rows.f, rows.y, rows.w, on, numbers, parts, soft=rows.soft)
     held = np.flatnonzero(table[:, 0] > 0)
     cell, part = held // parts, held % parts
     weight, e, positive, least, most = table[held].T
-    inside = _within(cells, cell, weight, e, positive, data.total_weight)
+    inside = _within(cells, cell, weight, e, positive, total)
     found = found.over(inside.end, most, inside.before + inside.weight)
     wanted = inside.may_hold(found) & (least < most)
     if not wanted.any():
@@ -255,15 +263,16 @@ def _refined(found: Extremes, data: RowData, on: Ruler, chosen: Ints, cells: _Sp
     k, u = on.k[cell], on.unit[cell]
     low = np.maximum(low, (k + part / parts) / u)
     high = np.where(part == parts - 1, high, np.minimum(high, (k + (part + 1) / parts) / u))
-    return _sorted(found, data, rows_in_slots(rows.f, on, on.slot_of_cell[cell]), low, high, inside.pick(wanted))
+    return _sorted(found, rows, total, rows_in_slots(rows.f, on, on.slot_of_cell[cell]), low, high, inside.pick(wanted))
 
 
-def _sorted(found: Extremes, data: RowData, taken: Ints | slice, low: Floats, high: Floats, spans: _Spans) -> Extremes:
+def _sorted(
+    found: Extremes, rows: Arrays, total: float, taken: Ints | slice, low: Floats, high: Floats, spans: _Spans
+) -> Extremes:
     """Extremes of those found and of C at the scores of the rows taken that lie in ranges [low, high)."""
-    rows = data.arrays
     runs = collapse(rows.f[taken], rows.y[taken], None if rows.w is None else rows.w[taken], soft=rows.soft)
     start, stop = np.searchsorted(runs.f, low), np.searchsorted(runs.f, high)
-    return _over_runs(found, runs, data.total_weight, start, stop, spans)
+    return _over_runs(found, runs, total, start, stop, spans)
 
 
 def _over_runs(

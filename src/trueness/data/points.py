@@ -5,19 +5,18 @@ under calibration (y* ~ Bernoulli(f)), or residuals with random signs.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from trueness._types import Floats, Ints
-from trueness.data.sample import RowData
-from trueness.errors import InputError, NeedsRowsError
+from trueness._types import Array, Floats, Ints
+from trueness.errors import InputError
 from trueness.inputs.rows import Arrays
 from trueness.summary.ruler import uniform_edges
 from trueness.summary.summary import Summary
 
-Rng = np.random.Generator
+Generator = np.random.Generator
 
 ROWS = 100_000  # up to here points are runs of equal scores, beyond it the cells of a summary
 LARGE_JUMP = 0.3  # noise scales that one row may move the whole by; hard labels without weights stay below 0.15
@@ -35,10 +34,10 @@ class Sampler(Protocol):
     def width(self) -> int:
         """Random numbers for one draw."""
 
-    def null(self, rng: Rng, draws: int) -> Floats:
+    def null(self, rng: Generator, draws: int) -> Floats:
         """Outcomes as if every prediction were right."""
 
-    def flips(self, rng: Rng, draws: int) -> Floats:
+    def flips(self, rng: Generator, draws: int) -> Floats:
         """Residuals with random signs."""
 
     def merged(self, starts: Ints) -> "Sampler":
@@ -58,12 +57,12 @@ class _Counts(NamedTuple):
         rows, points = int(self.zeros.sum() + self.ones.sum()), len(self.zeros)
         return rows if rows <= _FEW * points else points
 
-    def null(self, rng: Rng, draws: int) -> Floats:
+    def null(self, rng: Generator, draws: int) -> Floats:
         n = self.zeros + self.ones
         expected = self.score_of_zeros + self.score_of_ones
         return successes(rng, n.astype(np.int64), np.clip(expected / n, 0.0, 1.0), draws) - expected
 
-    def flips(self, rng: Rng, draws: int) -> Floats:
+    def flips(self, rng: Generator, draws: int) -> Floats:
         total = np.zeros((draws, len(self.ones)))
         for count, residuals in ((self.ones, self.ones - self.score_of_ones), (self.zeros, -self.score_of_zeros)):
             held = np.flatnonzero(count > 0)
@@ -76,7 +75,7 @@ class _Counts(NamedTuple):
         return _Counts(*(np.add.reduceat(column, starts) for column in self))
 
 
-def successes(rng: Rng, n: Ints, p: Floats, draws: int) -> Floats:
+def successes(rng: Generator, n: Ints, p: Floats, draws: int) -> Floats:
     """Binomial(n, p), a draw a row; few trials one by one, which is faster; many fair ones by the normal law.
 
     Without skewness that law is as good as 1/n, and six times as fast.
@@ -105,11 +104,11 @@ class _Rows(NamedTuple):
     def width(self) -> int:
         return len(self.f)
 
-    def null(self, rng: Rng, draws: int) -> Floats:
+    def null(self, rng: Generator, draws: int) -> Floats:
         drawn = ((rng.random((draws, len(self.f))) < self.f) - self.f) * self.w
         return np.asarray(np.add.reduceat(drawn, self.starts, axis=1))
 
-    def flips(self, rng: Rng, draws: int) -> Floats:
+    def flips(self, rng: Generator, draws: int) -> Floats:
         signs = 2.0 * rng.integers(0, 2, size=(draws, len(self.f)), dtype=np.int8) - 1.0
         return np.asarray(np.add.reduceat(signs * self.e, self.starts, axis=1))
 
@@ -127,10 +126,10 @@ class _Gaussian(NamedTuple):
     def width(self) -> int:
         return len(self.squares)
 
-    def null(self, rng: Rng, draws: int) -> Floats:
+    def null(self, rng: Generator, draws: int) -> Floats:
         return np.asarray(rng.standard_normal((draws, self.width)) * np.sqrt(self.binomial))
 
-    def flips(self, rng: Rng, draws: int) -> Floats:
+    def flips(self, rng: Generator, draws: int) -> Floats:
         return np.asarray(rng.standard_normal((draws, self.width)) * np.sqrt(self.squares))
 
     def merged(self, starts: Ints) -> "Sampler":
@@ -240,9 +239,7 @@ def points_of_summary(summary: Summary) -> Points:
         return summary.ruler.bin_of_cell(bins)[summary.cells]
 
     if not (c.w > 0).all():  # a weight has vanished beside one 1e300 times as large
-        held = c.w > 0
-        summary = replace(summary, cells=summary.cells[held], rows=summary.rows[held], sums=summary.sums[:, held])
-        return points_of_summary(summary)
+        return points_of_summary(summary.of_cells(c.w > 0))
     binomial, squares = np.maximum(c.w2_binomial, 0.0), np.maximum(c.w2e2, 0.0)
     sampler: Sampler = _Gaussian(binomial, squares)
     if counts:
@@ -266,9 +263,8 @@ def points_of_summary(summary: Summary) -> Points:
     )
 
 
-def points_of_rows(data: RowData, *, frequency: bool = False) -> Points:
+def points_of_rows(rows: Arrays, *, frequency: bool = False) -> Points:
     """Runs of equal scores; with `frequency` a weight is a number of equal rows."""
-    rows = data.arrays
     # Rows of equal score in an order of their own, so that draws do not depend on the order given.
     order = np.argsort(rows.f, kind="stable") if rows.w is None and not rows.soft else _order(rows)
     f, y = rows.f[order] + 0.0, rows.y[order].astype(np.float64)
@@ -319,32 +315,14 @@ def _order(rows: Arrays) -> Ints:
     return order if rows.w is None else order[rows.w[order] > 0]  # a weight may have vanished beside one 1e300 times as large
 
 
-def check_frequencies(data: RowData) -> None:
+def frequencies(w: Array) -> None:
     """Weights that count repeated rows are whole numbers."""
-    if data.rows.w is None:
-        return
-    w = data.rows.w.chunk(0, len(data.rows)).astype(np.float64)
-    whole = w == np.floor(w)
-    if not whole.all():
+    w = w.astype(np.float64)
+    fractions = w[w != np.floor(w)]
+    if len(fractions):
         raise InputError(
-            f'sample_weight: {float(w[~whole][0])!r} is not a whole number, and weight_kind="frequency" counts repeated rows. '
+            f'sample_weight: {float(fractions[0])!r} is not a whole number, and weight_kind="frequency" counts repeated rows. '
             'Pass whole numbers, or weight_kind="importance".'
         )
     if w.sum() >= 2**53:
         raise InputError("sample_weight: more than 2^53 rows in all. Pass smaller counts.")
-
-
-def points_of(data: RowData | Summary, *, rows: bool = False, bins: tuple[int, ...] = ()) -> Points:
-    """Points of what a metric is given: runs of rows where rows are few or asked for, else cells with these bins."""
-    if isinstance(data, Summary):
-        if rows:
-            raise NeedsRowsError(
-                "these options need the rows themselves; a summary does not hold them. Pass y_true and y_prob."
-            )
-        return points_of_summary(data)
-    if rows or len(data.arrays.f) <= ROWS:
-        return points_of_rows(data)
-    cells = points_of_summary(data.summary(bins))
-    # Weighted rows are drawn one by one unless there are many events, many scores and no row that decides alone.
-    normal = cells.events >= FEW_EVENTS and cells.jump <= LARGE_JUMP and len(cells.score) >= FEW_SCORES
-    return points_of_rows(data) if cells.weighted and not normal else cells

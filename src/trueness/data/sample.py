@@ -1,127 +1,121 @@
-"""What a metric is given: a summary, or rows that can be summarized. The only place where metrics meet an engine."""
+"""Sample: what a computation is given. Rows or their sums, behind one protocol.
 
-from functools import cached_property
-from typing import Any
+A public function turns its arguments into a sample once (`as_sample`) and hands that on; nothing is read, checked or summed
+a second time, and nobody asks which of the two it is.
+"""
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Protocol, TypeAlias, cast
 
-from trueness.engines.arrays.grid import ORDERS, Runs, collapse, grid_moments, joined, lone_scores, refine_cells, rows_in_slots
-from trueness.engines.arrays.summarize import nothing_odd, reduce_rows
-from trueness.errors import InputError, NeedsRowsError
-from trueness.inputs.rows import Arrays, Rows, read_rows
-from trueness.summary.ruler import Ruler, ruler
+from trueness._types import Values
+from trueness.data.certainties import Contradictions
+from trueness.data.extremes import Bracket, Extremes
+from trueness.data.masses import Kind, Masses
+from trueness.data.points import Points
+from trueness.data.row_sample import RowSample
+from trueness.data.scales import Scale
+from trueness.data.summary_sample import SummarySample
+from trueness.errors import InputError
+from trueness.inputs.rows import read_rows
 from trueness.summary.summary import Summary
-
-__all__ = [
-    "ORDERS",
-    "RowData",
-    "Runs",
-    "as_data",
-    "as_rows",
-    "as_summary",
-    "collapse",
-    "grid_moments",
-    "joined",
-    "lone_scores",
-    "refine_cells",
-    "rows_in_slots",
-]
 
 Names = tuple[str, str, str]
 NAMES: Names = ("y_true", "y_prob", "sample_weight")
 
-# Below this many rows a metric works from the rows themselves; above, from their summary as far as that is exact enough.
-SMALL = 1 << 17
 
+class Sample(Protocol):
+    """Rows, or the sums of rows."""
 
-class RowData:
-    """Rows given to a metric; checked, summarized and promoted to float64 only as far as needed."""
+    @property
+    def n(self) -> int:
+        """Rows of positive weight."""
 
-    def __init__(self, rows: Rows) -> None:
-        self.rows = rows
-        self._summaries: dict[Ruler, Summary] = {}
+    @property
+    def soft(self) -> bool:
+        """Whether some outcome lies strictly between 0 and 1."""
+
+    @property
+    def total(self) -> float:
+        """W, the sum of the weights."""
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether the rows themselves are here."""
 
     @property
     def small(self) -> bool:
-        """Whether working from the rows costs less than a summary."""
-        return len(self.rows) <= SMALL
+        """Whether the rows are here and so few that a summary would cost more."""
 
     def summary(self, bins: tuple[int, ...] = ()) -> Summary:
-        """The rows' summary on a ruler that has these bins."""
-        on = ruler(bins)
-        if on not in self._summaries:
-            self._summaries[on] = reduce_rows(self.rows, on)
-        return self._summaries[on]
+        """The sums, on a ruler that has these bins."""
 
-    @cached_property
-    def arrays(self) -> Arrays:
-        """Scores, outcomes and weights of the usable rows; scores and weights in float64."""
-        n, seen = len(self.rows), next(iter(self._summaries.values()), None)
-        if self.small or self.rows.w is not None:
-            return self.rows.arrays()
-        # A summary has seen every row, or a quick look does: where nothing need change there is no second check.
-        if (seen.clipped or seen.n != n) if seen else not nothing_odd(self.rows):
-            return self.rows.arrays()
-        f, y = np.asarray(self.rows.f.chunk(0, n), dtype=np.float64), _number(self.rows.y.chunk(0, n))
-        return Arrays(f=f, y=y, w=None, soft=seen.soft if seen else _is_soft(y), clipped=0, rejected={})
+    def rows(self, what: str, names: Names | None = None) -> RowSample:
+        """The rows; where there are none an error that says `what` needs them."""
 
-    @cached_property
-    def total_weight(self) -> float:
-        """W."""
-        a = self.arrays
-        return float(len(a.f)) if a.w is None else float(a.w.sum())
+    def points(self, *, rows: bool = False, bins: tuple[int, ...] = (), frequency: bool = False) -> Points:
+        """Points to draw from: runs of equal scores where rows are few or asked for, else cells."""
 
-    def residuals(self, a: int, b: int) -> NDArray[np.float64]:
-        """w(y − f) of rows a…b."""
-        x = self.arrays
-        e: NDArray[np.float64] = x.y[a:b] - x.f[a:b]
-        return e if x.w is None else x.w[a:b] * e
+    def cells(self) -> Points:
+        """Points for a picture: runs of equal scores of few rows, else cells, whatever the weights."""
+
+    def masses(self, scale: Scale, kinds: tuple[Kind, ...], resolution: float = 0.0) -> Masses:
+        """Masses along a scale."""
+
+    @property
+    def extremes(self) -> Extremes:
+        """The extremes of the cumulative differences: exact where they can be known, else at the edges of cells."""
+
+    @property
+    def exact_extremes(self) -> Extremes | None:
+        """Those of the rows; None where they are known at the edges of cells alone."""
+
+    @property
+    def bracket(self) -> Bracket | None:
+        """Bounds for the exact cumulative errors; None where they are known."""
+
+    @property
+    def rounding(self) -> float:
+        """A range of cumulative differences up to this is rounding."""
+
+    @property
+    def variance(self) -> float:
+        """Σw²f(1 − f), for soft labels Σw²(y − f)²."""
+
+    @property
+    def squares(self) -> float:
+        """Σw(y − f)²/W."""
+
+    @property
+    def contradictions(self) -> Contradictions:
+        """Certain predictions that were wrong."""
+
+    def without_contradictions(self) -> "Sample | None":
+        """The other rows; None where none are left."""
+
+    def residual_signs(self, *, frequency: bool = False) -> tuple[int, int]:
+        """Residuals above and below 0, repeated rows as often as they count; from sums at least so many."""
+
+    def lowest_score(self, low: float, high: float, *, closed: bool) -> float:
+        """The smallest score in (low, high], with `closed` in [low, high]."""
 
 
-def _is_soft(y: NDArray[Any]) -> bool:
-    parts = (y[a : a + SMALL] for a in range(0, len(y), SMALL))
-    return y.dtype.kind == "f" and any(bool(np.any((part > 0) & (part < 1))) for part in parts)
+Given: TypeAlias = Values | Summary | Sample
 
 
-def _number(y: NDArray[Any]) -> NDArray[Any]:
-    """Outcomes that give float64 differences with float64 scores, without a copy where they are whole numbers."""
-    if y.dtype == np.bool_:
-        return y.view(np.uint8)
-    return y if y.dtype.kind in "iu" else y.astype(np.float64, copy=False)
-
-
-def as_data(y_true: Any, y_prob: Any = None, sample_weight: Any = None, names: Names = NAMES) -> RowData | Summary:
-    """A metric's arguments: a summary alone, outcomes and predictions, or rows that were read before."""
-    if isinstance(y_true, RowData):
+def as_sample(y_true: Given, y_prob: Values | None = None, sample_weight: Values | None = None, names: Names = NAMES) -> Sample:
+    """A function's arguments as a sample: a summary alone, outcomes and predictions, or a sample made before."""
+    if isinstance(y_true, RowSample | SummarySample):
         return y_true
     if isinstance(y_true, Summary):
         if y_prob is not None or sample_weight is not None:
             raise InputError(f"{names[1]}, {names[2]}: a summary already holds these; pass the summary alone.")
         if y_true.n == 0:
             raise InputError("no rows: the summary is empty. Add a summary that holds rows first.")
-        return y_true
+        return SummarySample(y_true)
     if y_prob is None:
         raise InputError(f"{names[1]} is missing. Pass {names[0]} and {names[1]}, or a Summary alone.")
-    return RowData(read_rows(y_true, y_prob, sample_weight, names=names))
+    return RowSample(read_rows(cast(Values, y_true), y_prob, sample_weight, names=names))
 
 
-def as_rows(y_true: Any, y_prob: Any, sample_weight: Any, *, what: str, names: Names = NAMES) -> RowData:
-    """Rows for a metric that a summary cannot answer; `what` names it, `names` its arguments."""
-    data = as_data(y_true, y_prob, sample_weight, names)
-    if isinstance(data, Summary):
-        raise NeedsRowsError(f"{what} needs the rows themselves; a summary does not hold them. Pass {names[0]} and {names[1]}.")
-    return data
-
-
-def as_summary(y_true: Any, y_prob: Any, sample_weight: Any, *, bins: int) -> Summary:
-    """A summary whose ruler has these bins."""
-    data = as_data(y_true, y_prob, sample_weight)
-    if isinstance(data, RowData):
-        return data.summary((bins,))
-    if not data.ruler.has(bins):
-        raise InputError(
-            f"bins: {bins} equal-width bins are not unions of this summary's cells. "
-            f"Summarize again with bins=({bins},), or choose a divisor of {2**14}, 100 or 15."
-        )
-    return data
+def row_sample(y_true: Any, y_prob: Any, sample_weight: Any, *, what: str, names: Names = NAMES) -> RowSample:
+    """Rows for a computation that a summary cannot answer; `what` names it, `names` its arguments."""
+    return as_sample(y_true, y_prob, sample_weight, names).rows(what, names)

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from trueness._json import plain
-from trueness._types import Floats
-from trueness.data.sample import RowData
+from trueness._types import Rng
+from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, evidence
 from trueness.inference.simulation import Progress
+from trueness.metrics.drawing import normal_quantile
+from trueness.metrics.registry import bind
+from trueness.metrics.scores import log_losses, square_losses
 from trueness.options import check_level, check_seed
 
-SCORES = ("brier_score", "log_loss")
+SCORES = {"brier_score": square_losses, "log_loss": log_losses}
 _FEWEST = 10  # events, and rows without one, from which a mean difference is about normal
 
 
@@ -58,11 +61,11 @@ class Difference:
 
 
 def differences(
-    predictions: Mapping[str, RowData],
+    predictions: Mapping[str, RowSample],
     *,
     metrics: Sequence[str] = (*DEFAULT, *SCORES),
     level: float = 0.95,
-    rng: Any = None,
+    rng: Rng = None,
     progress: Progress | None = None,
 ) -> list[Difference]:
     """Every metric's difference for every pair of predictors on the same rows, each with an interval of its own level.
@@ -74,6 +77,8 @@ def differences(
     if len(predictions) < 2:
         raise InputError(f"predictions: {len(predictions)} given. Pass at least two predictors to compare.")
     errors = [name for name in metrics if name not in SCORES]
+    for name in errors:
+        bind(name, None, what="metrics").require_interval()
     seeds = np.random.SeedSequence(seed).generate_state(len(predictions), np.uint64) >> np.uint64(1)
     limits = {}
     for number, (name, data) in enumerate(predictions.items()):
@@ -97,10 +102,8 @@ def _bounded(a: Any, b: Any) -> dict[str, Any]:
     return {"value_a": a.value, "value_b": b.value, "low": a.low - b.high, "high": a.high - b.low, "method": method}
 
 
-def _paired(metric: str, a: RowData, b: RowData, alpha: float) -> dict[str, Any]:
-    from scipy.special import ndtri
-
-    loss_a, loss_b = (_losses(metric, rows) for rows in (a, b))
+def _paired(metric: str, a: RowSample, b: RowSample, alpha: float) -> dict[str, Any]:
+    loss_a, loss_b = (SCORES[metric](each.arrays.y.astype(np.float64), each.arrays.f) for each in (a, b))
     w = np.ones(len(loss_a)) if a.arrays.w is None else a.arrays.w
     total = float(w.sum())
     values = {"value_a": float((w * loss_a).sum()) / total, "value_b": float((w * loss_b).sum()) / total}
@@ -113,14 +116,5 @@ def _paired(metric: str, a: RowData, b: RowData, alpha: float) -> dict[str, Any]
         return {**values, "low": math.nan, "high": math.nan, "method": f"too few outcomes of one kind: {rarer}"}
     gap = loss_a - loss_b
     mean = float((w * gap).sum()) / total
-    error = -float(ndtri(alpha / 2)) * math.sqrt(float((w**2 * (gap - mean) ** 2).sum())) / total
+    error = normal_quantile(alpha / 2) * math.sqrt(float((w**2 * (gap - mean) ** 2).sum())) / total
     return {**values, "low": mean - error, "high": mean + error, "method": "paired normal"}
-
-
-def _losses(metric: str, data: RowData) -> Floats:
-    """The score of each row, 0·ln 0 = 0."""
-    f, y = data.arrays.f, data.arrays.y.astype(np.float64)
-    if metric == "brier_score":
-        return np.asarray((y - f) ** 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return -(np.where(y > 0, y * np.log(f), 0.0) + np.where(y < 1, (1 - y) * np.log1p(-f), 0.0))

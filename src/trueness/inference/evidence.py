@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueness.data.sample import as_data
-from trueness.inference.intervals import Interval, draws_for, interval_of, require_construction, uses_null
-from trueness.inference.requests import Request
+from trueness._types import Rng
+from trueness.data.sample import Sample
+from trueness.inference.floor import floor_of
+from trueness.inference.intervals import Interval, draws_for, interval_of, needs_of
 from trueness.inference.significance import CalibrationTest, outcome_of
-from trueness.inference.simulation import Progress, Resampling, Wanted, floor_of, uses_law
+from trueness.inference.simulation import Needs, Progress, Resampling
+from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_level, check_seed
 
 DEFAULT = ("smooth_ece", "binned_ece", "logit_smoothed_ece", "ecce_mad", "ecce_r")
@@ -25,41 +27,45 @@ class Evidence:
 
 
 def evidence(
-    y_true: Any,
-    y_prob: Any = None,
+    sample: Sample,
     *,
     metrics: Sequence[str | tuple[str, Mapping[str, Any]]] = DEFAULT,
     level: float = 0.95,
     intervals: bool = True,
     tests: bool = True,
-    rng: Any = None,
-    sample_weight: Any = None,
+    rng: Rng = None,
     progress: Progress | None = None,
 ) -> list[Evidence]:
-    """Interval, test and noise floor of each metric (a name, or a name with options); soft labels have no floor, and of
-    their metrics only ECCE has a test."""
+    """Interval, test and noise floor of each metric (a name, or a name with options), where there is one.
+
+    Soft labels have no floor, and of their metrics only ECCE has a test.
+    """
     alpha, seed = 1 - check_level(level, highest=0.99995), check_seed(rng)
-    requests = [Request(*((each, None) if isinstance(each, str) else each), what="metrics") for each in metrics]
-    if intervals:
-        for request in requests:
-            require_construction(request)
-    data = as_data(y_true, y_prob, sample_weight)
-    values = [request.value(data) for request in requests]
-    resampling = Resampling(data, requests)
-    soft, draws = resampling.base.soft, draws_for(alpha)
-    own = soft and not uses_null(resampling)
-    law = frozenset(i for i, request in enumerate(requests) if uses_law(request, resampling) or (own and request.cumulative))
-    wanted = Wanted(null=tests and not soft, norms=intervals and uses_null(resampling), flips=intervals)
-    drawn = resampling.draw(seed, draws, wanted, skip=law, progress=progress)
-    found = []
-    for i, (request, value) in enumerate(zip(requests, values, strict=True)):
-        testable = tests and (request.cumulative or not soft)
-        found.append(
+    bound = [bind(*((each, None) if isinstance(each, str) else each), what="metrics") for each in metrics]
+    values = [each.value(sample) for each in bound]
+    resampling, draws = Resampling(sample, bound), draws_for(alpha)
+    simulate = tests and not resampling.base.soft
+    needs = [_needs(each, resampling, simulate=simulate, intervals=intervals) for each in bound]
+    drawn = resampling.draw(seed, draws, needs, progress)
+    results = []
+    for i, (each, value) in enumerate(zip(bound, values, strict=True)):
+        testable = tests and (each.law is not None or simulate)
+        interval = intervals and each.has_interval
+        results.append(
             Evidence(
                 value=value,
-                interval=interval_of(request, value, resampling, drawn.get(i), alpha, draws, seed) if intervals else None,
-                test=outcome_of(request, value, resampling, "auto", draws, seed, drawn=drawn.get(i)) if testable else None,
-                noise_floor=floor_of(request, drawn.get(i), resampling) if tests and not soft else None,
+                interval=interval_of(each, value, resampling, drawn.get(i), alpha, draws, seed) if interval else None,
+                test=outcome_of(each, value, resampling, "auto", draws, seed, drawn=drawn.get(i)) if testable else None,
+                noise_floor=floor_of(each, drawn.get(i), resampling) if simulate else None,
             )
         )
-    return found
+    return results
+
+
+def _needs(bound: BoundMetric, resampling: Resampling, *, simulate: bool, intervals: bool) -> Needs | None:
+    """What is read of a metric's draws: nothing where its law stands for them."""
+    if resampling.uses_law(bound):
+        return None
+    interval = needs_of(bound, resampling) if intervals and bound.has_interval else None
+    needs = Needs(null=simulate, norms=interval is not None and interval.norms, flips=interval is not None and interval.flips)
+    return needs if needs.outcomes or needs.flips else None

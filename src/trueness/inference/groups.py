@@ -8,17 +8,19 @@ from typing import Any, Literal
 import numpy as np
 
 from trueness._json import plain
-from trueness.data.sample import as_rows
+from trueness._text import MISSING, group_name, number, show_pvalue
+from trueness._types import Rng, Values
+from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
-from trueness.inference.requests import Request
-from trueness.inference.significance import CalibrationTest, calibration_test, show_pvalue
+from trueness.inference.significance import CalibrationTest, calibration_test
 from trueness.inference.simulation import Progress
 from trueness.inputs.containers import group_values
+from trueness.metrics.drawing import Options
+from trueness.metrics.registry import bind
 from trueness.options import check_count, check_seed
 from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
-MISSING = "(missing)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +36,29 @@ class GroupTest:
 
     def __repr__(self) -> str:
         name = MISSING if self.group is None else repr(self.group)
-        if self.test is None or self.adjusted_pvalue is None or self.adjusted_log10_pvalue is None:
+        if self.test is None:
             return f"{name}: n = {self.n}, not tested ({self.reason})"
-        adjusted = show_pvalue(self.adjusted_pvalue, self.adjusted_log10_pvalue)
-        return f"{name}: n = {self.n}, {self.test.statistic} = {self.test.value:.4g}, p {self.test.shown}, adjusted {adjusted}"
+        test = f"{self.test.statistic} = {self.test.value:.4g}, p {self.test.shown}"
+        return f"{name}: n = {self.n}, {test}, adjusted {self.shown_adjusted}"
+
+    @property
+    def shown_adjusted(self) -> str:
+        """The adjusted p-value in words, or why there is none."""
+        if self.adjusted_pvalue is None or self.adjusted_log10_pvalue is None:
+            return self.reason
+        return show_pvalue(self.adjusted_pvalue, self.adjusted_log10_pvalue)
+
+    @property
+    def evidence(self) -> float:
+        """By which groups are ranked: the smaller the stronger, infinite without a test."""
+        return math.inf if self.test is None else self.test.log10_pvalue
+
+    def cells(self, most: int = 40) -> tuple[str, str, str, str, str]:
+        """The group as text: name, rows, value, p, adjusted p."""
+        name, rows = group_name(self.group, most), str(self.n)
+        if self.test is None:
+            return name, rows, "–", "–", self.reason
+        return name, rows, number(self.test.value), self.test.shown.removeprefix("= "), self.shown_adjusted
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as nested dictionaries; None where a number is not finite."""
@@ -64,11 +85,13 @@ class GroupTests:
         raise KeyError(group)
 
     def __repr__(self) -> str:
-        tested = [each for each in self.groups if each.test is not None]
-        first = f"{len(self.groups)} groups, {len(tested)} tested"
-        if not tested:
-            return first
-        return f"{first}; smallest p: {min(tested, key=lambda each: each.test.log10_pvalue if each.test else 0.0)!r}"
+        tested = sum(each.test is not None for each in self.groups)
+        first = f"{len(self.groups)} groups, {tested} tested"
+        return f"{first}; smallest p: {self.ranked()[0]!r}" if tested else first
+
+    def ranked(self) -> list[GroupTest]:
+        """Groups, those with the smallest p first, those without a test last."""
+        return sorted(self.groups, key=lambda each: each.evidence)
 
     def to_dict(self) -> dict[str, Any]:
         """The groups as nested dictionaries."""
@@ -86,16 +109,16 @@ def holm(log10_pvalues: list[float]) -> list[float]:
 
 
 def group_tests(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given | Mapping[Any, Summary],
+    y_prob: Values | None = None,
     *,
     by: Any = None,
     statistic: str = "ecce_r",
-    options: Any = None,
+    options: Options | None = None,
     method: Literal["auto", "asymptotic", "simulated"] = "auto",
     resamples: int = 1999,
-    rng: Any = None,
-    sample_weight: Any = None,
+    rng: Rng = None,
+    sample_weight: Values | None = None,
     weight_kind: Literal["importance", "frequency"] = "importance",
     progress: Progress | None = None,
 ) -> GroupTests:
@@ -138,7 +161,7 @@ def group_tests(
     >>> [(each.group, each.n, each.adjusted_pvalue < 0.05) for each in tests]
     [('high', 8056, True), ('low', 11944, True)]
     """
-    Request(statistic, options, what="statistic")
+    bind(statistic, options, what="statistic")
     check_count("resamples", resamples)
     seed = check_seed(rng)
     settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
@@ -147,20 +170,20 @@ def group_tests(
     else:
         parts = _rows(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
     seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
-    found: list[tuple[Any, int, CalibrationTest | None]] = []
-    for number, (group, n, arguments) in enumerate(parts):
+    results: list[tuple[Any, int, CalibrationTest | None]] = []
+    for place, (group, n, part) in enumerate(parts):
         test = None
-        if n >= SMALLEST:
-            test = calibration_test(**arguments, **settings, weight_kind=weight_kind, rng=int(seeds[number] >> np.uint64(1)))
-        found.append((group, n, test))
+        if n >= SMALLEST and part is not None:
+            test = calibration_test(part, **settings, weight_kind=weight_kind, rng=int(seeds[place] >> np.uint64(1)))
+        results.append((group, n, test))
         if progress is not None:
-            progress(number + 1, len(parts))
-    return GroupTests(tuple(_adjusted(found)))
+            progress(place + 1, len(parts))
+    return GroupTests(tuple(_adjusted(results)))
 
 
-def _adjusted(found: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[GroupTest]:
-    adjusted = iter(holm([test.log10_pvalue for _, _, test in found if test is not None]))
-    for group, n, test in found:
+def _adjusted(results: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[GroupTest]:
+    adjusted = iter(holm([test.log10_pvalue for _, _, test in results if test is not None]))
+    for group, n, test in results:
         if test is None:
             reason = f"fewer than {SMALLEST} rows"
             yield GroupTest(group=group, n=n, test=None, adjusted_pvalue=None, adjusted_log10_pvalue=None, reason=reason)
@@ -170,7 +193,7 @@ def _adjusted(found: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[
         yield GroupTest(group=group, n=n, test=test, adjusted_pvalue=p, adjusted_log10_pvalue=log10)
 
 
-Part = tuple[Any, int, dict[str, Any]]
+Part = tuple[Any, int, Given | None]
 
 
 def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
@@ -180,29 +203,28 @@ def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight
         if not isinstance(summary, Summary):
             raise InputError(f"group {group!r}: a {type(summary).__name__} is not a Summary. Pass {{group: Summary}}.")
     # Reading the rows of each group again would be as many passes as there are groups.
-    return [(group, summaries[group].n, {"y_true": replace(summaries[group], again=None)}) for group in _in_order(summaries)]
+    return [(group, summaries[group].n, replace(summaries[group], again=None)) for group in _in_order(summaries)]
 
 
 def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any, *, repeats: bool) -> list[Part]:
     if by is None:
         raise InputError("by is missing. Pass the group of each row, or {group: Summary} in place of the arrays.")
-    data = as_rows(y_true, y_prob, sample_weight, what="by")
+    sample = as_sample(y_true, y_prob, sample_weight).rows("by")
     groups = group_values(by, "by")
-    n = len(data.rows)
+    n = len(sample.given)
     if len(groups) != n:
         raise InputError(f"by: {len(groups)} values for {n} rows. Pass one group a row.")
     code: dict[Any, int] = {}
     codes = np.array([code.setdefault(group, len(code)) for group in groups])
-    rows = data.arrays  # every row is looked at here, so that a message names its place among all
+    rows = sample.arrays  # every row is looked at here, so that a message names its place among all
     codes = codes if rows.kept is None else codes[rows.kept]
     order = np.argsort(codes, kind="stable")
     stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
-    columns = {"y_true": rows.y, "y_prob": rows.f, "sample_weight": rows.w}
     parts: list[Part] = []
     for group in _in_order(code):
-        at = stretches[code[group]]
-        n = round(float(rows.w[at].sum())) if repeats and rows.w is not None else len(at)
-        parts.append((group, n, {name: None if x is None else x[at] for name, x in columns.items()}))
+        places = stretches[code[group]]
+        n = round(float(rows.w[places].sum())) if repeats and rows.w is not None else len(places)
+        parts.append((group, n, sample.taken(places) if len(places) else None))
     return parts
 
 

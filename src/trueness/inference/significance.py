@@ -4,21 +4,16 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-import numpy as np
-
-from trueness import brownian
 from trueness._json import plain
-from trueness._types import Floats
-from trueness.data.points import check_frequencies, has_unit_weights
-from trueness.data.sample import RowData, as_data
+from trueness._text import show_pvalue
+from trueness._types import Floats, Rng, Values
+from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
-from trueness.inference.requests import Request
-from trueness.inference.simulation import SOFT, Drawn, Progress, Resampling, Wanted
-from trueness.metrics.cumulative import ecce
+from trueness.inference.simulation import SOFT, Drawn, Needs, Progress, Resampling
+from trueness.metrics.drawing import LimitLaw, Options
+from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_count, check_seed
-from trueness.summary.summary import Summary
 
-LAWS = {"ecce_mad": brownian.max_abs, "ecce_r": brownian.range}
 _EACH_SIGN = 20  # residuals of either sign from which soft labels are trusted to show their own variance
 _SMALLEST = 5e-324
 
@@ -39,6 +34,8 @@ class CalibrationTest:
     seed: int | None = None
     # Certain bounds for the p-value of the rows, where only their summary is known and the limit law is used.
     pvalue_bounds: tuple[float, float] | None = None
+    # Where certain predictions were wrong, which makes p = 0: the test of the other rows.
+    rest: "CalibrationTest | None" = None
 
     def __repr__(self) -> str:
         return f"{self.statistic} = {self.value:.4g}, p {self.shown} ({self.method}; {self.reason}), n = {self.n}"
@@ -51,27 +48,19 @@ class CalibrationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary; None where a number is not finite."""
-        return {name: plain(value) for name, value in asdict(self).items()}
-
-
-def show_pvalue(pvalue: float, log10_pvalue: float) -> str:
-    """A p-value in two digits, from its logarithm where a float cannot hold it."""
-    if 0 < pvalue < 1e-300:
-        exponent = math.floor(log10_pvalue)
-        return f"{10 ** (log10_pvalue - exponent):.1f}e{exponent}"
-    return f"{pvalue:.2g}"
+        return {name: plain(value) for name, value in asdict(self).items() if name != "rest" or value is not None}
 
 
 def calibration_test(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given,
+    y_prob: Values | None = None,
     *,
     statistic: str = "ecce_r",
-    options: Any = None,
+    options: Options | None = None,
     method: Literal["auto", "asymptotic", "simulated"] = "auto",
     resamples: int = 1999,
-    rng: Any = None,
-    sample_weight: Any = None,
+    rng: Rng = None,
+    sample_weight: Values | None = None,
     weight_kind: Literal["importance", "frequency"] = "importance",
     progress: Progress | None = None,
 ) -> CalibrationTest:
@@ -114,7 +103,8 @@ def calibration_test(
     -------
     CalibrationTest
         With ``statistic``, ``value``, ``standardized``, ``pvalue``, ``log10_pvalue`` (exact where a float underflows),
-        ``method``, ``reason``, ``n``, ``resamples`` and ``seed``.
+        ``method``, ``reason``, ``n``, ``resamples`` and ``seed``. Certain predictions that were wrong, an event at 0 or none
+        at 1, make p = 0; ``rest`` is then the test of the other rows.
 
     References
     ----------
@@ -129,32 +119,18 @@ def calibration_test(
     >>> result.method, float(f"{result.pvalue:.1g}")
     ('asymptotic', 2e-21)
     """
-    request = Request(statistic, options, what="statistic")
+    bound = bind(statistic, options, what="statistic")
     check_choice("method", method, ("auto", "asymptotic", "simulated"))
     check_choice("weight_kind", weight_kind, ("importance", "frequency"))
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
-    data = as_data(y_true, y_prob, sample_weight)
-    value = request.value(data)
-    resampling = Resampling(data, [request], frequency=_frequency(data, weight_kind))
-    return outcome_of(request, value, resampling, method, resamples, seed, progress)
-
-
-def _frequency(data: RowData | Summary, weight_kind: str) -> bool:
-    if weight_kind == "importance":
-        return False
-    if isinstance(data, RowData):
-        check_frequencies(data)
-        return True
-    if not has_unit_weights(data):
-        raise InputError(
-            "weight_kind: a summary of weighted rows does not tell repeated rows from weights. "
-            "Pass the rows, or summarize the repeated rows without weights."
-        )
-    return False
+    sample = as_sample(y_true, y_prob, sample_weight)
+    value = bound.value(sample)
+    resampling = Resampling(sample, [bound], frequency=weight_kind == "frequency")
+    return outcome_of(bound, value, resampling, method, resamples, seed, progress)
 
 
 def outcome_of(
-    request: Request,
+    bound: BoundMetric,
     value: float,
     resampling: Resampling,
     method: str,
@@ -164,33 +140,49 @@ def outcome_of(
     drawn: Drawn | None = None,
 ) -> CalibrationTest:
     """The test of a value; `drawn` holds draws already made with this seed."""
-    points = resampling.base
+    points, sample = resampling.base, resampling.sample
     if points.soft:
-        return _soft(request, value, resampling, method)
+        return _soft(bound, value, resampling, method)
     sigma = math.sqrt(float(points.binomial.sum())) / points.total
-    simulated, reason = _choice(request, resampling, method)
-    facts: dict[str, Any] = {"statistic": request.name, "value": value, "n": points.n}
-    facts |= {"method": "simulated" if simulated else "asymptotic"}
-    if times := _contradicted(resampling):
-        exact = "0" if isinstance(resampling.data, RowData) else "0 (below 1e-15 in a summary)"
-        reason = f"an event of predicted probability {exact} was observed, {times} times"
-        return CalibrationTest(**facts, standardized=math.inf, pvalue=0.0, log10_pvalue=-math.inf, reason=reason)
+    simulated, reason = _choice(bound, resampling, method)
+    fields: dict[str, Any] = {"statistic": bound.name, "value": value, "n": points.n}
+    fields |= {"method": "simulated" if simulated else "asymptotic"}
+    if times := sample.contradictions.total:
+        zero = "0" if sample.has_rows else "0 (below 1e-15 in a summary)"
+        reason = f"an event of predicted probability {zero} was observed, {times} times"
+        fields |= {"standardized": math.inf, "pvalue": 0.0, "log10_pvalue": -math.inf}
+        return CalibrationTest(**fields, reason=reason, rest=_rest(bound, resampling, method, resamples, seed))
     if sigma == 0:
         reason = "every prediction is 0 or 1 and none is contradicted"
-        return CalibrationTest(**facts, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
-    if not simulated:
-        return _asymptotic(facts, sigma, reason, resampling.data)
+        return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
+    if not simulated and bound.law is not None:
+        return _asymptotic(fields, bound.law, sigma, reason, sample)
     if drawn is None:
-        drawn = resampling.draw(seed, resamples, Wanted(), progress=progress)[0]
-    if isinstance(resampling.data, Summary) and resampling.data.again is not None and request.cumulative:
-        value = facts["value"] = drawn.observed  # at the edges of cells, like the draws: p belongs to that
+        drawn = resampling.draw(seed, resamples, [Needs()], progress)[0]
+    return _simulated(fields, bound, drawn, sigma, reason, seed, sample)
+
+
+def _rest(bound: BoundMetric, resampling: Resampling, method: str, resamples: int, seed: int) -> CalibrationTest | None:
+    """The test of the rows that no certain prediction was wrong for."""
+    sample = resampling.sample.without_contradictions()
+    if sample is None:
+        return None
+    others = Resampling(sample, [bound], frequency=resampling.frequency)
+    return outcome_of(bound, bound.value(sample), others, method, resamples, seed)
+
+
+def _simulated(
+    fields: dict[str, Any], bound: BoundMetric, drawn: Drawn, sigma: float, reason: str, seed: int, sample: Sample
+) -> CalibrationTest:
+    if bound.law is not None and not sample.has_rows and sample.exact_extremes is not None:
+        fields["value"] = drawn.observed  # at the edges of cells, like the draws: p belongs to that
         reason = f"{reason}; value and p from the cells of the summary"
     pvalue = drawn.pvalue()
     spread = float(drawn.null.std())
     above = (drawn.observed - float(drawn.null.mean())) / spread if spread > 0 else math.nan
     return CalibrationTest(
-        **facts,
-        standardized=value / sigma if request.cumulative else above,
+        **fields,
+        standardized=fields["value"] / sigma if bound.law is not None else above,
         pvalue=pvalue,
         log10_pvalue=math.log10(pvalue),
         reason=reason,
@@ -199,43 +191,32 @@ def outcome_of(
     )
 
 
-def _choice(request: Request, resampling: Resampling, method: str) -> tuple[bool, str]:
+def _choice(bound: BoundMetric, resampling: Resampling, method: str) -> tuple[bool, str]:
     """Whether to simulate, and why."""
     if method == "asymptotic":
-        if not request.cumulative:
-            raise InputError(f'method: {request.name} has no limit law here. Pass method="simulated", or statistic="ecce_r".')
+        if bound.law is None:
+            raise InputError(f'method: {bound.name} has no limit law here. Pass method="simulated", or statistic="ecce_r".')
         return False, "as asked"
     if method == "simulated":
         return True, "as asked"
-    if not request.cumulative:
-        normal = (
-            "; sums of weighted cells drawn as normal" if resampling.base.weighted and resampling.base.kind == "cells" else ""
-        )
-        return True, f"{request.name} has no limit law here{normal}"
-    if resampling.base.weighted and resampling.base.kind == "cells":
+    weighted_cells = resampling.base.weighted and resampling.base.kind == "cells"
+    if bound.law is None:
+        normal = "; sums of weighted cells drawn as normal" if weighted_cells else ""
+        return True, f"{bound.name} has no limit law here{normal}"
+    if weighted_cells:
         few = "" if resampling.regime.asymptotic else f", though {resampling.regime.reason}: p may be too small"
         return False, f"weighted rows cannot be drawn from cells{few}"
     return not resampling.regime.asymptotic, resampling.regime.reason
 
 
-def _contradicted(resampling: Resampling) -> int:
-    """How often something happened that was given probability 0; in a cell, where all scores are as good as 0 or 1."""
-    if isinstance(resampling.data, RowData):
-        rows = resampling.data.arrays
-        return int(np.count_nonzero(((rows.f <= 0) & (rows.y > 0)) | ((rows.f >= 1) & (rows.y < 1))))
-    points = resampling.base
-    at = ((points.score <= 0) & (points.e > 0)) | ((points.score >= 1) & (points.e < 0))
-    return int(np.ceil(np.abs(points.e[at]).sum()))
-
-
-def _asymptotic(facts: dict[str, Any], sigma: float, reason: str, data: RowData | Summary) -> CalibrationTest:
-    law, standardized = LAWS[facts["statistic"]], facts["value"] / sigma
+def _asymptotic(fields: dict[str, Any], limit: LimitLaw, sigma: float, reason: str, sample: Sample) -> CalibrationTest:
+    law, standardized = limit.law, fields["value"] / sigma
     bounds = None
-    if isinstance(data, Summary) and (bracket := ecce(data).bracket) is not None:
-        low, high = bracket.mad if facts["statistic"] == "ecce_mad" else bracket.range
+    if (bracket := sample.bracket) is not None:
+        low, high = limit.bounds(bracket)
         bounds = (max(law.sf(high / sigma), _SMALLEST), max(law.sf(low / sigma), _SMALLEST))
     return CalibrationTest(
-        **facts,
+        **fields,
         standardized=standardized,
         pvalue=max(law.sf(standardized), _SMALLEST),
         log10_pvalue=law.logsf(standardized) / math.log(10),
@@ -244,16 +225,16 @@ def _asymptotic(facts: dict[str, Any], sigma: float, reason: str, data: RowData 
     )
 
 
-def _soft(request: Request, value: float, resampling: Resampling, method: str) -> CalibrationTest:
+def _soft(bound: BoundMetric, value: float, resampling: Resampling, method: str) -> CalibrationTest:
     """Soft labels show their own variance, unless residuals of one sign are too few to show it."""
-    if not request.cumulative or method == "simulated":
-        raise InputError(f"{'method' if request.cumulative else 'statistic'}: {SOFT}")
+    if bound.law is None or method == "simulated":
+        raise InputError(f"{'statistic' if bound.law is None else 'method'}: {SOFT}")
     points = resampling.base
     variance, reason = residual_variance(resampling)
-    facts: dict[str, Any] = {"statistic": request.name, "value": value, "n": points.n, "method": "asymptotic"}
+    fields: dict[str, Any] = {"statistic": bound.name, "value": value, "n": points.n, "method": "asymptotic"}
     if variance == 0:
-        return CalibrationTest(**facts, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
-    return _asymptotic(facts, math.sqrt(variance) / points.total, reason, resampling.data)
+        return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
+    return _asymptotic(fields, bound.law, math.sqrt(variance) / points.total, reason, resampling.sample)
 
 
 def residual_variance(resampling: Resampling, squares: Floats | None = None) -> tuple[float, str]:
@@ -262,31 +243,14 @@ def residual_variance(resampling: Resampling, squares: Floats | None = None) -> 
     own, binomial = float((points.squares if squares is None else squares).sum()), float(points.binomial.sum())
     if not points.soft:
         return max(own, binomial), "the larger of residual and binomial variance"
-    signs = residual_signs(resampling)
-    at_least = "at least " if isinstance(resampling.data, Summary) else ""
+    signs = resampling.sample.residual_signs(frequency=resampling.frequency)
+    at_least = "" if resampling.sample.has_rows else "at least "
     if min(signs) >= _EACH_SIGN:
         return own, f"soft labels: variance of their residuals ({at_least}{signs[0]} above, {signs[1]} below)"
     few = f"{at_least or 'only '}{signs[0]} above and {signs[1]} below"
     return max(own, binomial), f"soft labels: the larger of residual and binomial variance ({few})"
 
 
-def residual_signs(resampling: Resampling) -> tuple[int, int]:
-    """Residuals above and below 0, repeated rows as often as they count; from a summary at least so many.
-
-    By Cauchy and Schwarz no fewer than (Σw·max(r, 0))²/Σw²r² residuals are above 0.
-    """
-    data = resampling.data
-    if isinstance(data, Summary):
-        m = data.moments
-        above, squares = float(m.e_positive.sum()), float(resampling.base.squares.sum())
-        below = above - float(m.e.sum())
-        return (int(above**2 / squares), int(below**2 / squares)) if squares > 0 else (0, 0)
-    rows = data.arrays
-    count = rows.w if resampling.frequency and rows.w is not None else np.ones(len(rows.f))
-    e = rows.y - rows.f
-    return round(float(count[e > 0].sum())), round(float(count[e < 0].sum()))
-
-
 def few_signs(resampling: Resampling) -> bool:
     """Whether residuals of one sign are too few to show their own variance."""
-    return min(residual_signs(resampling)) < _EACH_SIGN
+    return min(resampling.sample.residual_signs(frequency=resampling.frequency)) < _EACH_SIGN

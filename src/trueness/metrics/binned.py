@@ -1,26 +1,28 @@
 """Binned calibration errors: ECE in its variants, and SMECE for soft labels."""
 
-from typing import Any, Literal, NamedTuple
+import math
+from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trueness._types import Floats, Ints
-from trueness.data.sample import RowData, as_rows, as_summary
+from trueness._types import Array, Floats, Ints, Values
+from trueness.data.points import Points
+from trueness.data.row_sample import RowSample, residuals
+from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
+from trueness.metrics.drawing import Drawing, Noise, Norm, Options, Partition, normal_quantile, order_statistic
+from trueness.metrics.registry import Metric, register
 from trueness.options import check_bins, check_choice
 from trueness.summary.ruler import uniform_edges
 from trueness.summary.summary import Summary
-
-Array = NDArray[Any]
 
 # A quantile boundary is reached at jW/B up to rounding, so that weights times a constant give the same bins.
 _REACHED = 1 - 1e-9
 
 
 def binned_ece(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given,
+    y_prob: Values | None = None,
     *,
     bins: int = 15,
     strategy: Literal["uniform", "quantile"] = "uniform",
@@ -28,7 +30,7 @@ def binned_ece(
     weighting: Literal["mass", "width"] = "mass",
     closed: Literal["left", "right"] = "left",
     debias: bool = False,
-    sample_weight: Any = None,
+    sample_weight: Values | None = None,
 ) -> float:
     r"""Expected calibration error over bins of the score.
 
@@ -89,12 +91,13 @@ def binned_ece(
         raise InputError(f"debias: {debias!r} is not True or False.")
     if strategy == "quantile" and closed == "right":
         raise InputError('closed: quantile bins end where a run of equal scores ends. Leave closed="left" with them.')
+    sample = as_sample(y_true, y_prob, sample_weight)
     if strategy == "quantile":
-        table = _quantile_bins(as_rows(y_true, y_prob, sample_weight, what='strategy="quantile"'), bins)
+        table = _quantile_bins(sample.rows('strategy="quantile"'), bins)
     elif closed == "right":
-        table = _right_closed_bins(as_rows(y_true, y_prob, sample_weight, what='closed="right"'), bins)
+        table = _right_closed_bins(sample.rows('closed="right"'), bins)
     else:
-        table = _cell_bins(as_summary(y_true, y_prob, sample_weight, bins=bins), bins)
+        table = _cell_bins(sample.summary((bins,)), bins)
     if debias and (norm != "l2" or weighting != "mass" or not table.counts):
         raise InputError(
             'debias: the correction is for norm="l2", weighting="mass", outcomes 0 or 1 and no sample_weight. '
@@ -103,7 +106,7 @@ def binned_ece(
     return _combine(table, norm, weighting, bool(debias))
 
 
-def soft_mean_ece(y_true: Any, y_prob: Any = None, *, bins: int = 10, sample_weight: Any = None) -> float:
+def soft_mean_ece(y_true: Given, y_prob: Values | None = None, *, bins: int = 10, sample_weight: Values | None = None) -> float:
     r"""Soft mean expected calibration error: binned error against probabilistic labels.
 
     .. math:: \mathrm{SMECE} = \sum_b \frac{W_b}{W}\,|\bar f_b - \bar y_b|
@@ -138,7 +141,8 @@ def soft_mean_ece(y_true: Any, y_prob: Any = None, *, bins: int = 10, sample_wei
     >>> round(soft_mean_ece([0.2, 0.7], [0.3, 0.6]), 12)
     0.1
     """
-    return _combine(_cell_bins(as_summary(y_true, y_prob, sample_weight, bins=check_bins(bins)), bins), "l1", "mass", False)
+    bins = check_bins(bins)
+    return _combine(_cell_bins(as_sample(y_true, y_prob, sample_weight).summary((bins,)), bins), "l1", "mass", False)
 
 
 class _Bins(NamedTuple):
@@ -169,28 +173,28 @@ def _combine(table: _Bins, norm: str, weighting: str, debias: bool) -> float:
 
 def _cell_bins(summary: Summary, bins: int) -> _Bins:
     m = summary.moments
-    at = summary.ruler.bin_of_cell(bins)[summary.cells]
+    bin_of = summary.ruler.bin_of_cell(bins)[summary.cells]
     outcomes = summary.columns.wy2 if summary.exact else m.weight * m.mean + m.e
-    return _held(at, bins, m.weight, m.e, outcomes, np.full(bins, 1 / bins), summary.exact)
+    return _filled(bin_of, bins, m.weight, m.e, outcomes, np.full(bins, 1 / bins), summary.exact)
 
 
-def _held(at: Ints, bins: int, weight: Floats, gap: Floats, outcomes: Floats, width: Floats, counts: bool) -> _Bins:
+def _filled(bin_of: Ints, bins: int, weight: Floats, gap: Floats, outcomes: Floats, width: Floats, counts: bool) -> _Bins:
     """Sums by bin, of the bins that hold weight."""
-    total, error, positive = (np.bincount(at, x, minlength=bins) for x in (weight, gap, outcomes))
-    held = total > 0
-    return _Bins(total[held], error[held], width[held], positive[held], counts)
+    total, error, positive = (np.bincount(bin_of, x, minlength=bins) for x in (weight, gap, outcomes))
+    filled = total > 0
+    return _Bins(total[filled], error[filled], width[filled], positive[filled], counts)
 
 
-def _row_bins(data: RowData, at: Ints, bins: int, width: Floats) -> _Bins:
-    rows = data.arrays
+def _row_bins(sample: RowSample, bin_of: Ints, bins: int, width: Floats) -> _Bins:
+    rows = sample.arrays
     n = len(rows.f)
     weight = np.ones(n) if rows.w is None else rows.w
-    return _held(at, bins, weight, data.residuals(0, n), weight * rows.y, width, rows.w is None and not rows.soft)
+    return _filled(bin_of, bins, weight, residuals(rows, 0, n), weight * rows.y, width, rows.w is None and not rows.soft)
 
 
-def _right_closed_bins(data: RowData, bins: int) -> _Bins:
-    at = np.searchsorted(uniform_edges(bins)[1:-1], data.arrays.f, side="left")
-    return _row_bins(data, at, bins, np.full(bins, 1 / bins))
+def _right_closed_bins(sample: RowSample, bins: int) -> _Bins:
+    bin_of = np.searchsorted(uniform_edges(bins)[1:-1], sample.arrays.f, side="left")
+    return _row_bins(sample, bin_of, bins, np.full(bins, 1 / bins))
 
 
 def quantile_bins(scores: Floats, weight: Floats, bins: int) -> tuple[Ints, Floats]:
@@ -200,14 +204,171 @@ def quantile_bins(scores: Floats, weight: Floats, bins: int) -> tuple[Ints, Floa
     # Boundary j ends the run of equal scores at which the cumulative weight first reaches its goal.
     last = np.searchsorted(reached, goals, side="left")
     bin_of_score = np.searchsorted(last, np.arange(len(scores)), side="left")
-    held, first = np.unique(bin_of_score, return_index=True)
+    filled, first = np.unique(bin_of_score, return_index=True)
     width = np.zeros(bins)
-    width[held] = np.diff(np.append(scores[first], 1.0))
+    width[filled] = np.diff(np.append(scores[first], 1.0))
     return bin_of_score, width
 
 
-def _quantile_bins(data: RowData, bins: int) -> _Bins:
-    rows = data.arrays
-    scores, at = np.unique(rows.f, return_inverse=True)
-    bin_of_score, width = quantile_bins(scores, np.bincount(at, rows.w, minlength=len(scores)).astype(np.float64), bins)
-    return _row_bins(data, bin_of_score[at], bins, width)
+def _quantile_bins(sample: RowSample, bins: int) -> _Bins:
+    rows = sample.arrays
+    scores, run = np.unique(rows.f, return_inverse=True)
+    bin_of_score, width = quantile_bins(scores, np.bincount(run, rows.w, minlength=len(scores)).astype(np.float64), bins)
+    return _row_bins(sample, bin_of_score[run], bins, width)
+
+
+class BinnedNorm(Norm):
+    """Gaps of bins on many draws at once."""
+
+    def __init__(self, points: Points, partition: Partition, *, norm: str, weighting: str, debias: bool) -> None:
+        super().__init__(points)
+        bin_of, width = partition
+        self.starts = np.flatnonzero(np.append(True, bin_of[1:] != bin_of[:-1]))
+        self.weight = np.add.reduceat(points.weight, self.starts)
+        self.score = np.add.reduceat(points.weight * points.score, self.starts) / self.weight
+        self.norm = norm
+        self.share = self.weight / points.total if weighting == "mass" else width[bin_of[self.starts]]
+        self.debias = debias
+        self.suffix = ", squared norm" if norm == "l2" else ""
+
+    def gaps(self, e: Floats) -> Floats:
+        """ȳ − f̄ of each bin that holds rows."""
+        return np.asarray(np.add.reduceat(e, self.starts, axis=1) / self.weight)
+
+    def direction_variance(self, z: float) -> float:
+        """Variance of T_n away from 0, in the worst direction the data allow: √share·(ȳ − f̄) of any one bin as far as z
+        standard errors go, and no less than what the gaps seen say, shares of the bins counted as random."""
+        points = self.points
+        gap = self.gaps(points.e[None, :])[0]
+        mean = gap + self.score
+        w2, binomial, squares = (
+            np.add.reduceat(column, self.starts) for column in (points.w2, points.binomial, points.squares)
+        )
+        n = self.weight**2 / w2
+        middle = (n * mean + z * z / 2) / (n + z * z)
+        reach = z * np.sqrt(n * np.maximum(mean * (1 - mean), 0.0) + z * z / 4) / (n + z * z)
+        nearest = np.clip(0.5, middle - reach, middle + reach)  # Wilson's interval: the mean outcome closest to one half
+        outcome = np.maximum(nearest * (1 - nearest), binomial / w2)  # of a row, whichever way it is judged
+        worst = float(np.max(outcome * w2 / self.weight) / points.total)
+        size = float(np.sqrt((self.share * gap**2).sum()))
+        if size == 0:
+            return worst
+        u = gap / size  # a row adds u·r − T·u²/2 − T/2 to T_n
+        centre = size * (u**2 + 1) / 2
+        own = (u**2 * squares - 2 * u * centre * gap * w2 + centre**2 * w2).sum() / points.total**2
+        return max(worst, float(own))
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        gap = self.gaps(e)
+        if self.norm == "max":
+            return np.asarray(np.abs(gap).max(axis=1))
+        if self.norm == "l1":
+            return np.asarray(np.abs(gap) @ self.share)
+        squares = gap**2
+        if self.debias:
+            mean = gap + self.score
+            others = np.maximum(self.weight - 1, 1)
+            squares = np.where(self.weight > 1, squares - mean * (1 - mean) / others, 0)
+        return np.sqrt(np.maximum(squares @ self.share, 0.0))
+
+    noise = of
+
+    is_metric = True
+
+    def metric_of(self, norms: Floats) -> Floats | None:
+        """The metric is its norm, unless something is taken off it."""
+        return norms if self.is_metric else None
+
+    def limits(self, value: float, high: float, noise: Noise, alpha: float) -> tuple[float, float]:
+        """Limits for the true value.
+
+        Those of l2 are from T_n² = T² + 2T·⟨u, ε⟩ + ‖ε‖², with ε the noise of the bins and u the direction of their gaps:
+        ⟨u, ε⟩ is about normal with a variance of at most the largest bin's; quantiles of ‖ε‖² come from the draws. Each of the
+        two is given half of the error on either side.
+        """
+        if self.norm != "l2":
+            return super().limits(value, high, noise, alpha)
+        squared = float((self.gaps(self.points.e[None, :])[0] ** 2 * self.share).sum())
+        z = normal_quantile(alpha / 4)
+        slack = z * math.sqrt(self.direction_variance(z))
+        most = max(order_statistic(values, alpha / 4) for values in noise.kinds) ** 2
+        low = math.sqrt(slack**2 + squared - most) - slack if squared > most else 0.0
+        return low, slack + math.sqrt(slack**2 + squared)
+
+
+class BinnedDrawing(Drawing):
+    """Bins: no group of points crosses one."""
+
+    def partition(self, points: Points, options: Options) -> Partition:
+        """The bin of each point."""
+        bins, strategy = options["bins"], options.get("strategy", "uniform")
+        if strategy == "quantile":
+            return Partition(*quantile_bins(points.score, points.weight, bins))
+        width = np.full(bins, 1 / bins)
+        if options.get("closed", "left") == "right":
+            return Partition(np.searchsorted(uniform_edges(bins)[1:-1], points.score, side="left"), width)
+        return Partition(points.bin_of(bins), width)
+
+    def cuts(self, points: Points, options: Options) -> list[Ints]:
+        """The bins."""
+        return [self.partition(points, options).bin]
+
+    def _gaps(self, points: Points, options: Options, partition: Partition | None, *, debias: bool) -> BinnedNorm:
+        bins = self.partition(points, options) if partition is None else partition
+        norm, weighting = options.get("norm", "l1"), options.get("weighting", "mass")
+        return BinnedNorm(points, bins, norm=norm, weighting=weighting, debias=debias)
+
+    def statistic(self, points: Points, options: Options, partition: Partition | None) -> BinnedNorm:
+        """The gaps of the bins."""
+        return self._gaps(points, options, partition, debias=bool(options.get("debias", False)))
+
+    def norm(self, points: Points, options: Options, partition: Partition | None) -> Norm:
+        """The gaps of the bins, nothing taken off for their variance."""
+        gaps = self._gaps(points, options, partition, debias=False)
+        gaps.is_metric = not options.get("debias", False)
+        return gaps
+
+    def refusal(self, options: Options) -> str | None:
+        """Some norms have no interval."""
+        if options.get("norm", "l1") != "max" and options.get("weighting", "mass") != "width":
+            return None
+        return (
+            'an interval that is known to cover exists for norm="l1" or "l2" with weighting="mass" alone. '
+            'Change these options, or pass method="bootstrap".'
+        )
+
+
+register(
+    Metric(
+        name="binned_ece",
+        label="binned ECE (15 bins)",
+        meaning="The same with scores sorted into bins: the mean gap between predictions and outcomes, weighted by rows. "
+        "The value depends on the number of bins and grows with it on perfect predictions.",
+        function=binned_ece,
+        drawing=BinnedDrawing(),
+        rows_options={"strategy": ("quantile",), "closed": ("right",)},
+        counts_options={"debias": (True,)},
+        variants=(
+            {},
+            {"bins": 1},
+            {"bins": 37},
+            {"norm": "l2"},
+            {"norm": "max"},
+            {"weighting": "width"},
+            {"norm": "l2", "debias": True},
+            {"closed": "right"},
+            {"strategy": "quantile", "bins": 4},
+            {"strategy": "quantile", "bins": 4, "weighting": "width", "norm": "l2"},
+        ),
+    )
+)
+register(
+    Metric(
+        name="soft_mean_ece",
+        label="soft mean ECE (10 bins)",
+        meaning="Binned error against labels that are probabilities themselves. Zero is best.",
+        function=soft_mean_ece,
+        drawing=BinnedDrawing(),
+    )
+)

@@ -1,13 +1,13 @@
 """Where the expected calibration error jumps: the continuity gap of a predictor against a known truth."""
 
-from typing import Any
-
 import numpy as np
 
-from trueness.data.sample import as_rows, collapse
+from trueness._types import Values
+from trueness.data.sample import row_sample
+from trueness.engines.arrays.grid import collapse
 
 
-def ece_continuity_gap(truth: Any, y_prob: Any, *, mass: Any = None) -> float:
+def ece_continuity_gap(truth: Values, y_prob: Values, *, mass: Values | None = None) -> float:
     r"""How far the true ECE can jump under an arbitrarily small change of the predictions.
 
     .. math:: \lVert g^* - g \rVert_1 - \mathrm{ECE}(g) \ge 0, \qquad
@@ -41,8 +41,8 @@ def ece_continuity_gap(truth: Any, y_prob: Any, *, mass: Any = None) -> float:
     >>> ece_continuity_gap([0.2, 0.9], [0.3, 0.7])
     0.0
     """
-    data = as_rows(truth, y_prob, mass, what="ece_continuity_gap", names=("truth", "y_prob", "mass"))
-    rows = data.arrays
+    sample = row_sample(truth, y_prob, mass, what="ece_continuity_gap", names=("truth", "y_prob", "mass"))
+    rows = sample.arrays
     runs = collapse(rows.f, rows.y, rows.w, soft=True)
     # Per score Σ|e| − |Σe| is twice the smaller of the positive and the negative part: 0 where all rows err one way.
-    return float(2 * np.minimum(runs.positive, np.maximum(runs.positive - runs.e, 0.0)).sum() / data.total_weight)
+    return float(2 * np.minimum(runs.positive, np.maximum(runs.positive - runs.e, 0.0)).sum() / sample.total)

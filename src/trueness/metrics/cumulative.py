@@ -6,35 +6,39 @@ from typing import Any
 
 import numpy as np
 
-from trueness._again import RowsChangedError, RowsGoneError
-from trueness.data.extremes import SLACK, TIE, Extremes, from_cells, from_rows, from_rows_again
-from trueness.data.sample import RowData, as_data
-from trueness.summary.summary import Summary
+from trueness import brownian
+from trueness._text import score_range
+from trueness._types import Floats, Values
+from trueness.data.extremes import Bracket, Extremes
+from trueness.data.points import Points
+from trueness.data.sample import Given, Sample, as_sample
+from trueness.metrics.drawing import Drawing, LimitLaw, Norm, Options, Partition
+from trueness.metrics.registry import Metric, register
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorstInterval:
     """The range of scores with the largest total miscalibration: scores in (low, high].
 
-    A range that begins at the origin of the cumulative differences has low = 0 and holds scores of exactly 0 as well.
+    A range that begins at the origin of the cumulative differences is closed: low is 0, and scores of exactly 0 belong to it.
     """
 
     low: float
     high: float
     share: float  # of the weight
     mean_gap: float  # mean outcome less mean prediction; negative means predictions too high
+    closed: bool = False
+    first: float = 0.0  # the smallest score in it
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Its smallest and largest score, as words and figures name them."""
+        return score_range(self.first, self.high)
 
     def __repr__(self) -> str:
         way = "too high" if self.mean_gap < 0 else "too low"
-        return f"scores in ({self.low:.4g}, {self.high:.4g}]: {abs(self.mean_gap):.4g} {way}, {self.share:.1%} of the weight"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bracket:
-    """Certain bounds, (low, high), for the exact values of data known only by their summary."""
-
-    mad: tuple[float, float]
-    range: tuple[float, float]
+        scores = f"{'[' if self.closed else '('}{self.low:.4g}, {self.high:.4g}]"
+        return f"scores in {scores}: {abs(self.mean_gap):.4g} {way}, {self.share:.1%} of the weight"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ class CumulativeError:
         return asdict(self)
 
 
-def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> CumulativeError:
+def ecce(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None) -> CumulativeError:
     r"""Both cumulative calibration errors, their noise scale, and the range of scores that is off the most.
 
     .. math:: C_k = \frac1W \sum_{j \le k} w_j\,(y_j - f_j), \quad f_1 \le \dots \le f_n, \qquad
@@ -95,21 +99,21 @@ def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Cumul
     >>> result.mad, result.range
     (0.125, 0.125)
     >>> result.worst
-    scores in (0, 0.4]: 0.25 too high, 50.0% of the weight
+    scores in [0, 0.4]: 0.25 too high, 50.0% of the weight
     """
-    data = as_data(y_true, y_prob, sample_weight)
-    found = _extremes(data)
+    sample = as_sample(y_true, y_prob, sample_weight)
+    extremes = sample.extremes
     return CumulativeError(
-        mad=found.mad,
-        range=found.range,
-        sigma=_sigma(data),
-        n=data.n if isinstance(data, Summary) else len(data.arrays.f),
-        worst=_worst(found, SLACK if isinstance(data, Summary) else TIE),
-        bracket=_bracket(data) if isinstance(data, Summary) and _of_rows(data) is None else None,
+        mad=extremes.mad,
+        range=extremes.range,
+        sigma=math.sqrt(sample.variance) / sample.total,
+        n=sample.n,
+        worst=_worst(extremes, sample),
+        bracket=sample.bracket,
     )
 
 
-def ecce_mad(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
+def ecce_mad(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None) -> float:
     r"""Largest total miscalibration below any score.
 
     .. math:: \max_k |C_k|, \qquad C_k = \frac1W \sum_{j \le k} w_j\,(y_j - f_j), \quad f_1 \le \dots \le f_n
@@ -141,10 +145,10 @@ def ecce_mad(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> f
     >>> ecce_mad([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9])
     0.125
     """
-    return _extremes(as_data(y_true, y_prob, sample_weight)).mad
+    return as_sample(y_true, y_prob, sample_weight).extremes.mad
 
 
-def ecce_r(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
+def ecce_r(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None) -> float:
     r"""Largest total miscalibration over any interval of scores.
 
     .. math:: \max_k C_k - \min_k C_k, \qquad C_0 = 0, \quad C_k = \frac1W \sum_{j \le k} w_j\,(y_j - f_j)
@@ -176,56 +180,80 @@ def ecce_r(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> flo
     >>> ecce_r([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9])
     0.125
     """
-    return _extremes(as_data(y_true, y_prob, sample_weight)).range
+    return as_sample(y_true, y_prob, sample_weight).extremes.range
 
 
-def _extremes(data: RowData | Summary) -> Extremes:
-    if isinstance(data, RowData):
-        return from_rows(data)
-    return _of_rows(data) or from_cells(data)[0]
-
-
-def exact_extremes(data: RowData | Summary) -> Extremes | None:
-    """Those of the rows; None where only their summary is there."""
-    return from_rows(data) if isinstance(data, RowData) else _of_rows(data)
-
-
-def _of_rows(summary: Summary) -> Extremes | None:
-    """The exact ones, where the rows can be read again; None where they cannot, or are gone."""
-    again = summary.again
-    if again is None:
+def _worst(extremes: Extremes, sample: Sample) -> WorstInterval | None:
+    if extremes.range <= sample.rounding:
         return None
-    if "extremes" not in summary.found:
-        try:
-            summary.found["extremes"] = from_rows_again(summary, again)
-        except (RowsGoneError, FileNotFoundError):
-            summary.found["extremes"] = None
-        except RowsChangedError:
-            if again.lasting:
-                raise
-            summary.found["extremes"] = None
-    found: Extremes | None = summary.found["extremes"]
-    return found
+    first, last = sorted((extremes.highest, extremes.lowest), key=lambda point: point.weight)
+    share, closed = last.weight - first.weight, first.weight == 0
+    return WorstInterval(
+        low=first.score,
+        high=last.score,
+        share=share,
+        mean_gap=(last.value - first.value) / share,
+        closed=closed,
+        first=sample.lowest_score(first.score, last.score, closed=closed),
+    )
 
 
-def _bracket(summary: Summary) -> Bracket:
-    edges, bounds = from_cells(summary)
-    return Bracket(mad=(max(edges.mad - SLACK, 0.0), bounds.mad), range=(max(edges.range - 2 * SLACK, 0.0), bounds.range))
+class CumulativeNorm(Norm):
+    """ECCE of draws, at the end of every point."""
+
+    def __init__(self, points: Points, *, spread: bool) -> None:
+        super().__init__(points)
+        self.total = points.total
+        self.spread = spread
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        c = np.cumsum(e, axis=1)
+        high, low = np.maximum(c.max(axis=1), 0.0), np.minimum(c.min(axis=1), 0.0)
+        return np.asarray((high - low if self.spread else np.maximum(high, -low)) / self.total)
+
+    noise = of
+
+    def metric_of(self, norms: Floats) -> Floats:
+        """The metric is its norm."""
+        return norms
 
 
-def _sigma(data: RowData | Summary) -> float:
-    if isinstance(data, Summary):
-        m = data.moments
-        variance = m.residual_variance if data.soft else m.binomial_variance
-        return math.sqrt(max(variance, 0.0)) / float(m.weight.sum())
-    rows = data.arrays
-    spread = (rows.y - rows.f) ** 2 if rows.soft else rows.f * (1 - rows.f)
-    return math.sqrt(float(np.sum(spread if rows.w is None else rows.w**2 * spread))) / data.total_weight
+class CumulativeDrawing(Drawing):
+    """The order of the scores is what ECCE reads; its limit is a law of Brownian motion."""
+
+    needs_flips = False  # the law bounds them
+
+    def __init__(self, law: LimitLaw, *, spread: bool) -> None:
+        self.law = law
+        self.spread = spread
+
+    def norm(self, points: Points, options: Options, partition: Partition | None) -> CumulativeNorm:
+        """ECCE itself."""
+        return CumulativeNorm(points, spread=self.spread)
+
+    statistic = norm
 
 
-def _worst(found: Extremes, rounding: float) -> WorstInterval | None:
-    if found.range <= rounding:
-        return None
-    first, last = sorted((found.highest, found.lowest), key=lambda point: point.weight)
-    share = last.weight - first.weight
-    return WorstInterval(low=first.score, high=last.score, share=share, mean_gap=(last.value - first.value) / share)
+register(
+    Metric(
+        name="ecce_mad",
+        label="ECCE-MAD",
+        meaning="The largest total error of all predictions up to some score. Needs no bins; errors of opposite sign in "
+        "neighbouring ranges cancel.",
+        function=ecce_mad,
+        drawing=CumulativeDrawing(
+            LimitLaw(brownian.max_abs, math.sqrt(math.pi / 2), lambda bracket: bracket.mad), spread=False
+        ),
+    )
+)
+register(
+    Metric(
+        name="ecce_r",
+        label="ECCE-R",
+        meaning="The largest total error over any range of scores: how much is off there times how many rows are there. The "
+        "range is named in the verdict.",
+        function=ecce_r,
+        drawing=CumulativeDrawing(LimitLaw(brownian.range, math.sqrt(8 / math.pi), lambda bracket: bracket.range), spread=True),
+    )
+)

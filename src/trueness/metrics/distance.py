@@ -2,16 +2,19 @@
 
 import heapq
 import math
-from typing import Any
 
 import numpy as np
 
-from trueness._types import Floats
-from trueness.data.sample import RowData, as_rows, collapse
-from trueness.metrics.smooth import smooth_ece_of
+from trueness._types import Floats, Values
+from trueness.data.points import Points
+from trueness.data.row_sample import RowSample
+from trueness.data.sample import Given, as_sample
+from trueness.metrics.drawing import Drawing, Norm, Options, Partition
+from trueness.metrics.registry import Metric, register
+from trueness.metrics.smooth import smooth_ece
 
 
-def weak_calibration_error(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
+def weak_calibration_error(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None) -> float:
     r"""Largest correlation of the residual with a bounded, slowly varying function of the score.
 
     .. math:: \sup_v \sum_i c_i\,v(s_i), \qquad |v| \le 1, \quad |v(s) - v(t)| \le |s - t|, \qquad
@@ -45,10 +48,12 @@ def weak_calibration_error(y_true: Any, y_prob: Any = None, *, sample_weight: An
     >>> round(weak_calibration_error([0, 1, 0, 1], [0.4, 0.4, 0.6, 0.6]), 12)
     0.01
     """
-    return _weak(as_rows(y_true, y_prob, sample_weight, what="weak_calibration_error"))
+    return _weak(as_sample(y_true, y_prob, sample_weight).rows("weak_calibration_error"))
 
 
-def distance_to_calibration(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> tuple[float, float]:
+def distance_to_calibration(
+    y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None
+) -> tuple[float, float]:
     r"""Bounds for how far predictions must move to become calibrated.
 
     .. math:: \max\Bigl(\tfrac12 \mathrm{wCE},\; \frac{s^2}{s + \sqrt{2/\pi}}\Bigr) \;\le\; \mathrm{dCE} \;\le\;
@@ -84,23 +89,21 @@ def distance_to_calibration(y_true: Any, y_prob: Any = None, *, sample_weight: A
     >>> round(low, 6), round(high, 6)
     (0.007166, 0.02)
     """
-    data = as_rows(y_true, y_prob, sample_weight, what="distance_to_calibration")
-    weak, smooth = _weak(data), smooth_ece_of(data)
-    by_score = float(np.abs(_score_sums(data)[1]).sum())
+    sample = as_sample(y_true, y_prob, sample_weight).rows("distance_to_calibration")
+    weak, smooth = _weak(sample), smooth_ece(sample)
+    by_score = float(np.abs(_score_sums(sample)[1]).sum())
     low = max(weak / 2, smooth**2 / (smooth + math.sqrt(2 / math.pi)))
     high = min(2 * weak, 2 * smooth, by_score)
     return low, max(low, high)  # equal bounds may cross by rounding
 
 
-def _score_sums(data: RowData) -> tuple[Floats, Floats]:
+def _score_sums(sample: RowSample) -> tuple[Floats, Floats]:
     """Distinct scores in order, and c = Σw(f − y)/W of each."""
-    rows = data.arrays
-    runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
-    return runs.f, -runs.e / data.total_weight
+    return sample.runs.f, -sample.runs.e / sample.total
 
 
-def _weak(data: RowData) -> float:
-    scores, c = _score_sums(data)
+def _weak(sample: RowSample) -> float:
+    scores, c = _score_sums(sample)
     return weak_error(np.diff(scores).tolist(), c.tolist())
 
 
@@ -142,3 +145,57 @@ def _take(heap: list[tuple[float, int]], jump: list[float], amount: float) -> fl
         if jump[i] <= 0.0:
             heapq.heappop(heap)
     return moment
+
+
+class WeakNorm(Norm):
+    """The weak calibration error of each draw, on few groups of neighbours: every draw is a search of its own."""
+
+    def __init__(self, points: Points, most: int = 128) -> None:
+        super().__init__(points)
+        count = len(points.score)
+        self.starts = np.unique(np.arange(min(count, most)) * count // min(count, most))
+        weight = np.add.reduceat(points.weight, self.starts)
+        self.steps = np.diff(np.add.reduceat(points.weight * points.score, self.starts) / weight).tolist()
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        c = -np.add.reduceat(e, self.starts, axis=1) / self.points.total
+        return np.array([weak_error(self.steps, row) for row in c.tolist()])
+
+    noise = of
+
+    def metric_of(self, norms: Floats) -> Floats:
+        """The metric is its norm."""
+        return norms
+
+
+class WeakDrawing(Drawing):
+    """Groups of neighbours stand for their rows."""
+
+    on_cells = True
+
+    def norm(self, points: Points, options: Options, partition: Partition | None) -> WeakNorm:
+        """The error itself."""
+        return WeakNorm(points)
+
+    statistic = norm
+
+
+register(
+    Metric(
+        name="weak_calibration_error",
+        label="weak calibration error",
+        meaning="The largest error that any smooth rule for adjusting the predictions could find.",
+        function=weak_calibration_error,
+        needs="rows",
+        drawing=WeakDrawing(),
+    )
+)
+register(
+    Metric(
+        name="distance_to_calibration",
+        label="distance to calibration",
+        function=distance_to_calibration,
+        needs="rows",
+    )
+)

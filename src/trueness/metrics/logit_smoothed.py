@@ -1,38 +1,39 @@
 """LS-ECE: expected calibration error after noise on the logits (Chidambaram et al. 2024)."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from trueness._types import Floats
-from trueness.data.masses import (
-    LOGIT,
-    CellMasses,
-    Masses,
-    RowMasses,
-    Smoothed,
-    logit,
-    sigmoid,
-    sigmoid_link,
-    window_for,
-)
-from trueness.data.sample import as_data, as_rows
+from trueness._types import Array, Floats, Ints, Rng, Values
+from trueness.data.masses import Masses
+from trueness.data.points import Points
+from trueness.data.sample import Given, as_sample
+from trueness.data.scales import LOGIT, logit
+from trueness.metrics.drawing import Drawing, Norm, Options, Partition, Statistic
+from trueness.metrics.registry import Metric, register
 from trueness.options import check_bandwidth, check_choice, check_count, check_rng
-from trueness.summary.summary import Summary
+from trueness.smoothing.integral import linear_integrals
+from trueness.smoothing.kernel import lattice
+from trueness.smoothing.smoothed import grid_cells, sigmoid, sigmoid_link, smoothed_masses, window_for
 
 _BLOCK = 1 << 21  # kernel values held at a time by the Monte Carlo estimator
+# Of draws: nodes a bandwidth, and kernel widths beyond which a kernel is below 1e-6.
+_NODES = 4
+_REACH = 5.3
+NARROW = 0.02  # bandwidths up to this are drawn more finely
+WIDEST_LINK = 4.0  # wider noise than this bends the sigmoid within one step of the lattice
 
 
 def logit_smoothed_ece(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given,
+    y_prob: Values | None = None,
     *,
     bandwidth: float = 1 / 15,
     noise: Literal["gaussian", "uniform"] = "gaussian",
     method: Literal["integral", "monte-carlo"] = "integral",
     draws: int = 10_000,
-    rng: Any = None,
-    sample_weight: Any = None,
+    rng: Rng = None,
+    sample_weight: Values | None = None,
 ) -> float:
     r"""Calibration error of the predictions after a little noise on their logits.
 
@@ -79,21 +80,17 @@ def logit_smoothed_ece(
     check_choice("noise", noise, ("gaussian", "uniform"))
     check_choice("method", method, ("integral", "monte-carlo"))
     draws, generator = check_count("draws", draws), check_rng(rng)
+    sample = as_sample(y_true, y_prob, sample_weight)
     if method == "monte-carlo":
-        rows = as_rows(y_true, y_prob, sample_weight, what='method="monte-carlo"').arrays
+        rows = sample.rows('method="monte-carlo"').arrays
         return _monte_carlo(rows.y, logit(rows.f), rows.w, sigma, noise, draws, generator)
-    data = as_data(y_true, y_prob, sample_weight)
-    masses: Masses
-    if isinstance(data, Summary):
-        masses = CellMasses(data, LOGIT, ("outcome", "counter"), resolution=sigma)
-    else:
-        masses = RowMasses(data, LOGIT, ("outcome", "counter"))
+    masses = sample.masses(LOGIT, ("outcome", "counter"), resolution=sigma)
     return _gaussian(masses, sigma) if noise == "gaussian" else _uniform(masses, sigma)
 
 
 def _gaussian(masses: Masses, sigma: float) -> float:
     window = window_for(masses, sigma)
-    return Smoothed(masses.tables(window, window.cells(sigma)), window, sigmoid_link).integral(sigma)
+    return smoothed_masses(masses, window, grid_cells(window, sigma), sigmoid_link).integral(sigma)
 
 
 def _uniform(masses: Masses, sigma: float) -> float:
@@ -128,12 +125,14 @@ def _sigmoid_integral(low: Floats, high: Floats) -> Floats:
     return np.where(width < 1e-3, short, np.logaddexp(0, high) - np.logaddexp(0, low))
 
 
-def _monte_carlo(y: Any, h: Floats, w: Floats | None, sigma: float, noise: str, draws: int, rng: np.random.Generator) -> float:
+def _monte_carlo(
+    y: Array, h: Floats, w: Floats | None, sigma: float, noise: str, draws: int, rng: np.random.Generator
+) -> float:
     """Mean of |Ê[Y | u] − ρ(u)| over noisy logits u, with kernel regression for the conditional mean."""
     weight = np.ones(len(h)) if w is None else w
-    at = rng.choice(len(h), size=draws, p=weight / weight.sum())
+    row = rng.choice(len(h), size=draws, p=weight / weight.sum())
     shift = rng.standard_normal(draws) if noise == "gaussian" else rng.uniform(-0.5, 0.5, draws)
-    u = h[at] + sigma * shift
+    u = h[row] + sigma * shift
     total = 0.0
     step = max(1, _BLOCK // len(h))
     for start in range(0, draws, step):
@@ -145,3 +144,109 @@ def _monte_carlo(y: Any, h: Floats, w: Floats | None, sigma: float, noise: str, 
         kernel *= weight
         total += float(np.abs(kernel @ y / kernel.sum(axis=1) - sigmoid(t)).sum())
     return total / draws
+
+
+class LogitNorm(Norm):
+    """LS-ECE of draws, the noise on the logits taken out of the residual's variance."""
+
+    def __init__(self, points: Points, bandwidth: float, *, uniform: bool) -> None:
+        super().__init__(points)
+        self.h, self.bandwidth, self.uniform = logit(points.score), bandwidth, uniform
+
+    def squares(self) -> Floats:
+        """Σw²(y − E ρ(h + ξ))²: the residual of a prediction with noise on its logit."""
+        h, sigma, points = self.h, self.bandwidth, self.points
+        if self.uniform:
+            noisy = (np.logaddexp(0, h + sigma / 2) - np.logaddexp(0, h - sigma / 2)) / sigma
+        else:
+            xi = np.linspace(-8.0, 8.0, 41)
+            density = np.exp(-0.5 * xi * xi)
+            noisy = sum(share * sigmoid(h + sigma * shift) for shift, share in zip(xi, density / density.sum(), strict=True))
+        move = points.score - noisy
+        # (y − f + move)², each with w²
+        return np.asarray(np.maximum(points.squares + move * (2 * points.w2e + move * points.w2), 0.0))
+
+
+class GaussianLogitNorm(LogitNorm):
+    """Gaussian noise, on a fine lattice of logits where any kernel reaches."""
+
+    def __init__(self, points: Points, bandwidth: float) -> None:
+        super().__init__(points, bandwidth, uniform=False)
+        # Many narrow kernels average out: what is left of the noise is small, and so must be the error.
+        nodes = _NODES if bandwidth > NARROW else 2 * _NODES
+        self.step = min(bandwidth, 1.0 if bandwidth <= WIDEST_LINK else bandwidth) / nodes
+        grid = lattice(self.h, bandwidth, self.step, _REACH)
+        self.kernel, self.neighbours = grid.kernel / points.total, grid.neighbours
+        # What the noise on the logits alone adds: Σw(f − ρ(u))p(u − h)/W.
+        self.bias = self.kernel @ (points.weight * points.score) - sigmoid(grid.nodes) * (self.kernel @ points.weight)
+
+    def _integral(self, e: Floats, offset: Floats | float) -> Floats:
+        smoothed: Floats = (self.kernel @ e.T).T + offset
+        return linear_integrals(smoothed, self.step, self.neighbours)
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        return self._integral(e, self.bias)
+
+    def noise(self, e: Floats) -> Floats:
+        """The norm of each draw."""
+        return self._integral(e, 0.0)
+
+
+class UniformLogitNorm(LogitNorm):
+    """Uniform noise: the smoothed draw is constant between h ± σ/2."""
+
+    def __init__(self, points: Points, bandwidth: float) -> None:
+        super().__init__(points, bandwidth, uniform=True)
+        cuts = np.concatenate([self.h - bandwidth / 2, self.h + bandwidth / 2])
+        self.order = np.argsort(cuts, kind="stable")
+        self.lengths = np.diff(cuts[self.order]) / (bandwidth * points.total)
+
+    def noise(self, e: Floats) -> Floats:
+        """The norm of each draw."""
+        both = np.concatenate([e, -e], axis=1)[:, self.order]
+        return np.asarray(np.abs(np.cumsum(both, axis=1)[:, :-1]) @ self.lengths)
+
+
+class LogitDrawing(Drawing):
+    """Kernels on the logits: groups of points a good deal shorter than one."""
+
+    def cuts(self, points: Points, options: Options) -> list[Ints]:
+        """Stretches of a bandwidth's half, of an eighth where it is narrow."""
+        parts = 8 if options["bandwidth"] <= NARROW else 2
+        return [np.floor(logit(points.score) * (parts / options["bandwidth"])).astype(np.int64)]
+
+    def is_fine(self, options: Options) -> bool:
+        """A narrow bandwidth."""
+        return bool(options["bandwidth"] <= NARROW)
+
+    def statistic(self, points: Points, options: Options, partition: Partition | None) -> Statistic | None:
+        """Gaussian noise of ordinary width; the rest one draw after the other."""
+        if options["noise"] == "gaussian" and options["bandwidth"] <= WIDEST_LINK:
+            return GaussianLogitNorm(points, float(options["bandwidth"]))
+        return None
+
+    def norm(self, points: Points, options: Options, partition: Partition | None) -> LogitNorm:
+        """The smoothed residuals."""
+        kind = UniformLogitNorm if options["noise"] == "uniform" else GaussianLogitNorm
+        return kind(points, float(options["bandwidth"]))
+
+    def undrawable(self, options: Options) -> str | None:
+        """The paper's own estimator draws noise itself."""
+        if options["method"] == "monte-carlo":
+            return 'the Monte Carlo estimator adds noise of its own. Leave method="integral".'
+        return None
+
+
+register(
+    Metric(
+        name="logit_smoothed_ece",
+        label="LS-ECE (bandwidth 1/15)",
+        meaning="The error after a little noise on the logits, so that it cannot jump when scores move. It is not "
+        "exactly zero for a perfect model, since the noise itself moves predictions.",
+        function=logit_smoothed_ece,
+        drawing=LogitDrawing(),
+        rows_options={"method": ("monte-carlo",)},
+        variants=({}, {"bandwidth": 1.0}, {"noise": "uniform"}),
+    )
+)

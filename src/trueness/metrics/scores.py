@@ -5,13 +5,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness._types import Floats, Ints
-from trueness.data.sample import RowData, Runs, as_data, as_rows, collapse
+from trueness._types import Array, Floats, Ints, Values
+from trueness.data.points import Points
+from trueness.data.sample import Given, as_sample
+from trueness.engines.arrays.grid import Runs
 from trueness.inputs.rows import Arrays
+from trueness.metrics.drawing import Drawing, Options, Partition
+from trueness.metrics.registry import Metric, register
 from trueness.options import check_choice
 
 
-def brier_score(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
+def brier_score(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None) -> float:
     r"""Mean squared difference between outcome and prediction.
 
     .. math:: \frac1W \sum_i w_i\,(y_i - f_i)^2
@@ -41,14 +45,10 @@ def brier_score(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -
     >>> round(brier_score([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9]), 12)
     0.085
     """
-    data = as_data(y_true, y_prob, sample_weight)
-    if isinstance(data, RowData):
-        rows = data.arrays
-        return _mean((rows.y - rows.f) ** 2, rows.w)
-    return float(data.moments.brier / data.moments.weight.sum())
+    return as_sample(y_true, y_prob, sample_weight).squares
 
 
-def log_loss(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> float:
+def log_loss(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None) -> float:
     r"""Mean negative logarithm of the probability given to what happened.
 
     .. math:: -\frac1W \sum_i w_i\,[\,y_i \ln f_i + (1 - y_i) \ln(1 - f_i)\,], \qquad 0 \ln 0 = 0
@@ -79,8 +79,8 @@ def log_loss(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> f
     >>> log_loss([1, 1], [0.0, 0.9])
     inf
     """
-    rows = as_rows(y_true, y_prob, sample_weight, what="log_loss").arrays
-    return _mean(_log_scores(rows.y, rows.f), rows.w)
+    rows = as_sample(y_true, y_prob, sample_weight).rows("log_loss").arrays
+    return _mean(log_losses(rows.y, rows.f), rows.w)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,11 @@ class Decomposition:
 
 
 def decompose(
-    y_true: Any, y_prob: Any = None, *, score: Literal["brier", "log"] = "brier", sample_weight: Any = None
+    y_true: Given,
+    y_prob: Values | None = None,
+    *,
+    score: Literal["brier", "log"] = "brier",
+    sample_weight: Values | None = None,
 ) -> Decomposition:
     r"""Split a score into miscalibration, discrimination and uncertainty (CORP).
 
@@ -141,10 +145,10 @@ def decompose(
     brier score 0.2 = miscalibration 0.075 - discrimination 0.125 + uncertainty 0.25
     """
     check_choice("score", score, ("brier", "log"))
-    rows = as_rows(y_true, y_prob, sample_weight, what="decompose").arrays
-    single = _log_scores if score == "log" else _square
+    sample = as_sample(y_true, y_prob, sample_weight).rows("decompose")
+    rows, runs = sample.arrays, sample.runs
+    single = log_losses if score == "log" else square_losses
     own = _mean(single(rows.y, rows.f), rows.w)
-    runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
     # Blocks of scores that the isotonic fit pools, and all scores as one block.
     best, flat = (_pooled(rows, runs, blocks, score) for blocks in (_isotonic_blocks(runs), np.array([0, len(runs.f)])))
     # Neither part is ever negative; rounding may say so.
@@ -176,18 +180,56 @@ def _pooled(rows: Arrays, runs: Runs, blocks: Ints, score: str) -> float:
         from scipy.special import xlogy
 
         return float(0.0 - (xlogy(ones, ones / total) + xlogy(zeros, zeros / total)).sum() / total.sum())
-    return _mean(_square(rows.y, (ones / total)[block]), rows.w)
+    return _mean(square_losses(rows.y, (ones / total)[block]), rows.w)
 
 
-def _square(y: Any, f: Floats) -> Floats:
+def square_losses(y: Array, f: Floats) -> Floats:
+    """(y − f)² of each row."""
     return np.asarray((y - f) ** 2)
 
 
-def _mean(values: Any, w: Floats | None) -> float:
+def _mean(values: Array, w: Floats | None) -> float:
     return float(values.mean() if w is None else (w * values).sum() / w.sum())
 
 
-def _log_scores(y: Any, f: Floats) -> Floats:
+def log_losses(y: Array, f: Floats) -> Floats:
+    """−y ln f − (1 − y) ln(1 − f) of each row, 0·ln 0 = 0."""
     from scipy.special import xlog1py, xlogy
 
     return np.asarray(-(xlogy(y, f) + xlog1py(1 - y, -f)))
+
+
+class BrierStatistic:
+    """(y − f)² of a hard label is f(1 − f) + (y − f)(1 − 2f), linear in the residual."""
+
+    def __init__(self, points: Points) -> None:
+        self.slope = (1 - 2 * points.score) / points.total
+        self.expected = float((points.weight * points.score * (1 - points.score)).sum()) / points.total
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        return np.asarray(self.expected + e @ self.slope)
+
+
+class BrierDrawing(Drawing):
+    """A mean, linear in the residuals."""
+
+    def statistic(self, points: Points, options: Options, partition: Partition | None) -> BrierStatistic:
+        """The mean."""
+        return BrierStatistic(points)
+
+
+_INFINITE = float("inf")
+
+register(Metric(name="brier_score", label="Brier score", function=brier_score, drawing=BrierDrawing()))
+register(Metric(name="log_loss", label="log loss", function=log_loss, bounds=(0, _INFINITE), needs="rows"))
+register(
+    Metric(
+        name="decompose",
+        label="score decomposition",
+        function=decompose,
+        bounds=(0, _INFINITE),
+        needs="rows",
+        variants=({}, {"score": "log"}),
+    )
+)

@@ -1,31 +1,23 @@
 """SmoothECE: calibration error of the outcomes smoothed by a Gaussian kernel (Błasiok & Nakkiran 2024)."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from trueness._types import Floats
-from trueness.data.masses import (
-    LOGIT,
-    PROBABILITY,
-    CellMasses,
-    Kind,
-    Masses,
-    RowMasses,
-    Scale,
-    Smoothed,
-    Window,
-    identity_link,
-    scattered_integral,
-    window_for,
-)
-from trueness.data.sample import RowData, as_data
+from trueness._types import Floats, Ints, Values
+from trueness.data.masses import Masses
+from trueness.data.points import Points
+from trueness.data.sample import Given, Sample, as_sample
+from trueness.data.scales import LOGIT, PROBABILITY, UNIT, Scale
 from trueness.errors import InputError, NeedsRowsError
+from trueness.metrics.drawing import Drawing, Options, Partition
+from trueness.metrics.registry import Metric, register
+from trueness.metrics.smooth_norm import SmoothNorm
 from trueness.options import check_bandwidth, check_choice
-from trueness.smoothing.cosine import CELLS_PER_BANDWIDTH, fixed_point
-from trueness.summary.summary import Summary
+from trueness.smoothing.cosine import CELLS_PER_BANDWIDTH
+from trueness.smoothing.fixed_point import fixed_point
+from trueness.smoothing.smoothed import grid_cells, identity_link, scattered_integral, smoothed_masses, window_for
 
 ScaleOption = Literal["probability", "logit"] | Callable[[Any], Any]
 
@@ -35,16 +27,18 @@ _FEW = 1 << 15  # rows whose distinct scores are faster looked at than a fine gr
 _FEW_SCORES = 64
 _NOTHING = 1e-15
 _FURTHEST = 1e9
+_MOST_GROUPS = 8192
+_NARROW = 5e-4  # a bandwidth of about ten cells
 _WANTED = "Pass a function that maps an array of scores to finite values that increase with the score."
 
 
 def smooth_ece(
-    y_true: Any,
-    y_prob: Any = None,
+    y_true: Given,
+    y_prob: Values | None = None,
     *,
     bandwidth: float | None = None,
     scale: ScaleOption = "probability",
-    sample_weight: Any = None,
+    sample_weight: Values | None = None,
 ) -> float:
     r"""Calibration error of the outcomes smoothed over neighbouring scores.
 
@@ -86,16 +80,13 @@ def smooth_ece(
     >>> smooth_ece([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0])
     0.0
     """
-    data = as_data(y_true, y_prob, sample_weight)
-    return _smooth(data, _scale(scale, data), None if bandwidth is None else check_bandwidth(bandwidth))
+    sample = as_sample(y_true, y_prob, sample_weight)
+    return _smooth(sample, _scale(scale, sample), None if bandwidth is None else check_bandwidth(bandwidth))
 
 
-def smooth_ece_of(data: RowData | Summary) -> float:
-    """`smooth_ece` with its defaults, of data already read."""
-    return _smooth(data, PROBABILITY, None)
-
-
-def smooth_ece_area(y_true: Any, y_prob: Any = None, *, bandwidth: float | None = None, sample_weight: Any = None) -> float:
+def smooth_ece_area(
+    y_true: Given, y_prob: Values | None = None, *, bandwidth: float | None = None, sample_weight: Values | None = None
+) -> float:
     r"""Area between the smooth reliability curve and the diagonal, weighted by the density of the scores.
 
     .. math:: \int_0^1 |\hat y_\sigma(t) - t|\,\delta_\sigma(t)\,dt
@@ -128,24 +119,26 @@ def smooth_ece_area(y_true: Any, y_prob: Any = None, *, bandwidth: float | None 
     >>> round(smooth_ece_area([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9], bandwidth=0.1), 6)
     0.170657
     """
-    data = as_data(y_true, y_prob, sample_weight)
-    sigma = _smooth(data, PROBABILITY, None) if bandwidth is None else check_bandwidth(bandwidth)
+    sample = as_sample(y_true, y_prob, sample_weight)
+    sigma = _smooth(sample, PROBABILITY, None) if bandwidth is None else check_bandwidth(bandwidth)
     if sigma < _NOTHING:
         return 0.0
-    masses = _masses(data, PROBABILITY, ("outcome", "counter"))
+    masses = sample.masses(PROBABILITY, ("outcome", "counter"))
     if sigma < CELLS_PER_BANDWIDTH / _LADDER[-1]:
         return scattered_integral(masses, sigma, identity_link)
-    window = Window(0.0, 1.0)
-    return Smoothed(masses.tables(window, window.cells(sigma)), window, identity_link).integral(sigma)
+    return smoothed_masses(masses, UNIT, grid_cells(UNIT, sigma), identity_link).integral(sigma)
 
 
-def _scale(scale: ScaleOption, data: RowData | Summary) -> Scale:
+def _scale(scale: ScaleOption, sample: Sample) -> Scale:
     if not callable(scale):
         check_choice("scale", scale, ("probability", "logit"))
-        return PROBABILITY if scale == "probability" else LOGIT
-    if isinstance(data, Summary):
+        return _SCALES[scale]
+    if not sample.has_rows:
         raise NeedsRowsError("scale: a function of the score needs the rows themselves. Pass y_true and y_prob.")
-    return scale_of(scale, data.arrays.f)
+    return scale_of(scale, sample.rows("scale").arrays.f)
+
+
+_SCALES = {"probability": PROBABILITY, "logit": LOGIT}
 
 
 def scale_of(scale: Callable[[Any], Any], scores: Floats) -> Scale:
@@ -165,47 +158,41 @@ def scale_of(scale: Callable[[Any], Any], scores: Floats) -> Scale:
     # Values of neighbouring floats may round to the same.
     rises = (np.diff(x) > 0) | ((np.diff(x) == 0) & (np.diff(scores) < 1e-12))
     if not rises.all():
-        at = int(np.argmin(rises))
-        raise InputError(f"scale: the function does not increase from score {scores[at]} to {scores[at + 1]}. {_WANTED}")
+        place = int(np.argmin(rises))
+        between = f"score {scores[place]} to {scores[place + 1]}"
+        raise InputError(f"scale: the function does not increase from {between}. {_WANTED}")
     return Scale("function", position)
 
 
-def _masses(data: RowData | Summary, scale: Scale, kinds: tuple[Kind, ...]) -> Masses:
-    return CellMasses(data, scale, kinds) if isinstance(data, Summary) else RowMasses(data, scale, kinds)
-
-
-def _smooth(data: RowData | Summary, scale: Scale, bandwidth: float | None) -> float:
-    masses = _masses(data, scale, ("residual",))
+def _smooth(sample: Sample, scale: Scale, bandwidth: float | None) -> float:
+    masses = sample.masses(scale, ("residual",))
     if bandwidth is not None:
         return min(_at(masses, bandwidth), 1.0)  # no residual exceeds 1; rounding may
     value = _fixed_point(masses)
-    if isinstance(masses, CellMasses) and not scale.reflects:
-        # Once the bandwidth is known, cells up to that width count with their moments, not as points.
-        return _fixed_point(replace(masses, resolution=value))
-    return value
+    finer = masses.at_resolution(value)
+    return value if finer is masses else _fixed_point(finer)
 
 
 def _at(masses: Masses, bandwidth: float) -> float:
     window = window_for(masses, bandwidth)
     if bandwidth < CELLS_PER_BANDWIDTH * window.length / _LADDER[-1]:
         return scattered_integral(masses, bandwidth)
-    return Smoothed(masses.tables(window, window.cells(bandwidth)), window).integral(bandwidth)
+    return smoothed_masses(masses, window, grid_cells(window, bandwidth)).integral(bandwidth)
 
 
 def _fixed_point(masses: Masses) -> float:
     window = window_for(masses, 1.0)  # no residual exceeds 1, and neither does the bandwidth
     few = masses.rows <= _FEW
     for cells in (_SHORT, *_LADDER) if few else _LADDER:
-        tables = masses.tables(window, cells)
-        if not tables[0].any():
+        curve = smoothed_masses(masses, window, cells)
+        if not curve.any:
             return 0.0
-        curve = Smoothed(tables, window)
         # Calibrated rows give about this much, others at least the net error.
         guess = max((0.03 / masses.rows) ** (1 / 3), abs(float(curve.coefficients[0][0])))
-        found = fixed_point(curve.integral, guess, curve.finest)
-        if found is not None:
-            return found
-        if few and isinstance(masses, RowMasses) and _by_scores(sums := masses.points()[1][0]):
+        root = fixed_point(curve.integral, guess, curve.finest)
+        if root is not None:
+            return root
+        if few and masses.pointwise and _by_scores(sums := masses.points()[1][0]):
             return _scattered_fixed_point(masses, sums)
     return _scattered_fixed_point(masses, masses.points()[1][0])
 
@@ -223,5 +210,51 @@ def _scattered_fixed_point(masses: Masses, sums: Floats) -> float:
         return 0.0
     if high - low <= _NOTHING:
         return low
-    found = fixed_point(lambda sigma: scattered_integral(masses, sigma), high, 0.0)
-    return high if found is None else found
+    root = fixed_point(lambda sigma: scattered_integral(masses, sigma), high, 0.0)
+    return high if root is None else root
+
+
+class SmoothDrawing(Drawing):
+    """A kernel: groups of points a good deal shorter than a narrow one."""
+
+    def cuts(self, points: Points, options: Options) -> list[Ints]:
+        """Stretches of an eighth of a bandwidth, where one is given or the scale is another."""
+        if options["bandwidth"] is None and options["scale"] == "probability":
+            return []
+        norm = self.norm(points, options, None)
+        label = np.floor(norm.x * (8 / norm.ladder[0])).astype(np.int64)
+        while np.count_nonzero(np.diff(label)) >= _MOST_GROUPS:
+            label //= 2
+        return [label]
+
+    def is_fine(self, options: Options) -> bool:
+        """A bandwidth of less than about ten cells, or another scale."""
+        return (options["bandwidth"] or 1.0) < _NARROW or options["scale"] != "probability"
+
+    def norm(self, points: Points, options: Options, partition: Partition | None) -> SmoothNorm:
+        """The smoothed residuals."""
+        scale = options["scale"]
+        return SmoothNorm(points, scale_of(scale, points.score) if callable(scale) else _SCALES[scale], options["bandwidth"])
+
+    statistic = norm
+
+
+register(
+    Metric(
+        name="smooth_ece",
+        label="SmoothECE",
+        meaning="How far predictions are from what happened, averaged over neighbouring scores by a kernel whose width "
+        "chooses itself. Zero is best. A finite sample of a perfect model gets about the noise floor.",
+        function=smooth_ece,
+        drawing=SmoothDrawing(),
+        variants=({}, {"bandwidth": 0.05}, {"scale": "logit"}),
+    )
+)
+register(
+    Metric(
+        name="smooth_ece_area",
+        label="area of the smooth diagram",
+        function=smooth_ece_area,
+        variants=({}, {"bandwidth": 0.05}),
+    )
+)

@@ -4,12 +4,13 @@ from typing import Any
 
 import numpy as np
 
-from trueness.curves.binned import BinnedCurve
-from trueness.curves.cumulative import CumulativeCurve
-from trueness.curves.isotonic import IsotonicCurve
-from trueness.curves.smooth import SmoothCurve
+from trueness._text import percent
+from trueness.curves.binned_curve import BinnedCurve
+from trueness.curves.cumulative_curve import CumulativeCurve
+from trueness.curves.isotonic_curve import IsotonicCurve
+from trueness.curves.smooth_curve import SmoothCurve
 from trueness.curves.sweep import BinSweep
-from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION, axes, legend, muted, percent, strip, unit_square
+from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION, axes, legend, muted, strip, unit_square
 
 _THINNEST, _WIDEST = 0.5, 3.5
 
@@ -108,11 +109,10 @@ def draw_cumulative(
             label="noise: ± 2σ",
             zorder=0,
         )
-    if worst and curve.ecce.worst is not None:
+    if worst and (widest := curve.ecce.worst) is not None:
         low, high = _worst_shares(curve)
-        found = curve.ecce.worst
-        way = "high" if found.mean_gap < 0 else "low"
-        words = f"{found.low:.2f}–{found.high:.2f}: {abs(100 * found.mean_gap):.2g} points too {way}"
+        way = "high" if widest.mean_gap < 0 else "low"
+        words = f"{'–'.join(widest.ends)}: {abs(100 * widest.mean_gap):.2g} points too {way}"
         ax.axvspan(low, high, color=ORANGE, alpha=0.18, linewidth=0, label=words, zorder=0)
     name = f"ECCE-R {curve.ecce.range:.3g}" if label is None else label
     ax.plot(curve.share, curve.difference, color=color, linewidth=1.5, label=name, zorder=3)

@@ -3,16 +3,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from trueness.curves.cumulative import CumulativeCurve, cumulative_curve
-from trueness.curves.smooth import SmoothCurve, smooth_curve
-from trueness.data.sample import RowData, as_rows
+from trueness._types import Rng, Values
+from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
+from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
+from trueness.data.row_sample import RowSample
+from trueness.data.sample import Given, as_sample, row_sample
 from trueness.errors import InputError
 from trueness.plots.draw import draw_cumulative, draw_smooth
 from trueness.plots.style import CYCLE, LINES, legend
 
 
 def plot_pair(
-    y_true: Any, y_prob: Any = None, *, sample_weight: Any = None, rng: Any = 0, level: float = 0.95, figure: Any = None
+    y_true: Given,
+    y_prob: Values | None = None,
+    *,
+    sample_weight: Values | None = None,
+    rng: Rng = 0,
+    level: float = 0.95,
+    figure: Any = None,
 ) -> Any:
     """The smooth reliability diagram and the cumulative plot side by side; returns the Figure.
 
@@ -35,8 +43,8 @@ def plot_pair(
     -------
     matplotlib Figure
     """
-    smooth = smooth_curve(y_true, y_prob, sample_weight=sample_weight, rng=rng, level=level)
-    return draw_pair(smooth, cumulative_curve(y_true, y_prob, sample_weight=sample_weight), figure=figure)
+    sample = as_sample(y_true, y_prob, sample_weight)
+    return draw_pair(smooth_curve(sample, rng=rng, level=level), cumulative_curve(sample), figure=figure)
 
 
 def draw_pair(
@@ -72,11 +80,11 @@ def plot_compare(y_true: Any, predictions: Mapping[str, Any], *, sample_weight: 
     -------
     matplotlib Figure
     """
-    rows = {name: as_rows(y_true, y_prob, sample_weight, what="plot_compare") for name, y_prob in predictions.items()}
+    rows = {name: row_sample(y_true, y_prob, sample_weight, what="plot_compare") for name, y_prob in predictions.items()}
     return draw_compare(rows, figure=figure)
 
 
-def draw_compare(predictions: Mapping[str, RowData], *, figure: Any = None) -> Any:
+def draw_compare(predictions: Mapping[str, RowSample], *, figure: Any = None) -> Any:
     """Curves of several predictors whose rows are read."""
     if not 1 <= len(predictions) <= len(CYCLE):
         raise InputError(f"predictions: {len(predictions)} given. Pass one to {len(CYCLE)}: more could not be told apart.")

@@ -53,11 +53,6 @@ def legend(ax: Any) -> None:
         )
 
 
-def percent(level: float) -> str:
-    """A level as people say it: 95 %."""
-    return f"{100 * level:.4g} %"
-
-
 def strip(ax: Any, x: Any, height: Any, color: Any, *, share: float = 0.1) -> None:
     """Where the scores are: a low filled outline along the bottom."""
     top = float(np.nanmax(height)) if len(height) else 0.0

@@ -7,7 +7,7 @@ from typing import Any
 from trueness._atomic import write_atomically
 from trueness._text import clean
 from trueness.comparison import Comparison
-from trueness.curves.smooth import smooth_curve
+from trueness.curves.smooth_curve import smooth_curve
 from trueness.report.html import part
 from trueness.report.svg import several_svg
 
@@ -16,12 +16,12 @@ DASHES = ("none", "7 4", "8 3 2 3", "2 3", "12 3 3 3", "1 2")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
-def write_comparison(found: Comparison, path: str | os.PathLike[str], *, title: str = "Comparison") -> None:
+def write_comparison(comparison: Comparison, path: str | os.PathLike[str], *, title: str = "Comparison") -> None:
     """Write the page; the file appears whole or not at all."""
-    write_atomically(path, render_comparison(found, title=title).encode("utf-8"))
+    write_atomically(path, render_comparison(comparison, title=title).encode("utf-8"))
 
 
-def render_comparison(found: Comparison, *, title: str = "Comparison") -> str:
+def render_comparison(comparison: Comparison, *, title: str = "Comparison") -> str:
     """The page as text; it has no script."""
     name = escape(clean(title, 200))
     head = (
@@ -30,24 +30,28 @@ def render_comparison(found: Comparison, *, title: str = "Comparison") -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{name}</title><style>{part('page.css')}</style></head>"
     )
-    verdict = f'<p class="verdict">{escape(found.verdict)}</p>'
-    facts = [("rows used", str(found.n)), ("level of intervals", f"{found.level:g}"), ("seed", str(found.seed))]
-    facts += [("note", note) for note in found.notes]
+    verdict = f'<p class="verdict">{escape(comparison.verdict)}</p>'
+    facts = [("rows used", str(comparison.n)), ("level of intervals", f"{comparison.level:g}"), ("seed", str(comparison.seed))]
+    facts += [("note", note) for note in comparison.notes]
     method = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts)
-    body = f"<h1>{name}</h1>{verdict}{_tables(found)}{_diagram(found)}<h2>How this was computed</h2><dl>{method}</dl>"
+    body = f"<h1>{name}</h1>{verdict}{_tables(comparison)}{_diagram(comparison)}<h2>How this was computed</h2><dl>{method}</dl>"
     return f"{head}<body><main>{body}</main></body></html>\n"
 
 
-def notebook_comparison(found: Comparison) -> str:
+def notebook_comparison(comparison: Comparison) -> str:
     """Verdict, tables and diagram for a notebook's cell."""
-    verdict = f"<p><strong>{escape(found.verdict)}</strong></p>"
-    return f'<div class="trueness"><style>{part("notebook.css")}</style>{verdict}{_tables(found)}{_diagram(found)}</div>'
+    verdict = f"<p><strong>{escape(comparison.verdict)}</strong></p>"
+    return (
+        f'<div class="trueness"><style>{part("notebook.css")}</style>{verdict}{_tables(comparison)}{_diagram(comparison)}</div>'
+    )
 
 
-def _tables(found: Comparison) -> str:
-    head, rows = found.value_table()
-    pair_head, pairs = found.difference_table()
-    return f"{_table(head, rows, f'{found.n} rows')}<h2>Differences</h2>{_table(pair_head, pairs, 'Intervals of each pair')}"
+def _tables(comparison: Comparison) -> str:
+    head, rows = comparison.value_table()
+    pair_head, pairs = comparison.difference_table()
+    return (
+        f"{_table(head, rows, f'{comparison.n} rows')}<h2>Differences</h2>{_table(pair_head, pairs, 'Intervals of each pair')}"
+    )
 
 
 def _table(head: Any, rows: Any, caption: str) -> str:
@@ -70,17 +74,17 @@ def _stroke(colour: str, dash: str) -> str:
     return f'fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"'
 
 
-def _diagram(found: Comparison) -> str:
+def _diagram(comparison: Comparison) -> str:
     """Smooth curves of as many predictors as can be told apart."""
-    shown = dict(list(found.predictions.items())[: len(COLOURS)])
-    curves = {name: smooth_curve(data, level=found.level, rng=found.seed) for name, data in shown.items()}
+    shown = dict(list(comparison.predictions.items())[: len(COLOURS)])
+    curves = {name: smooth_curve(data, level=comparison.level, rng=comparison.seed) for name, data in shown.items()}
     lines = list(zip(curves.values(), COLOURS, DASHES, strict=False))
     legend = "".join(
         f'<li><svg width="34" height="10" aria-hidden="true"><path d="M1 5H33" {_stroke(colour, dash)}/></svg> '
         f"{escape(clean(name))}</li>"
         for name, colour, dash in zip(curves, COLOURS, DASHES, strict=False)
     )
-    more = len(found.predictions) - len(shown)
+    more = len(comparison.predictions) - len(shown)
     rest = f" {more} more are not drawn." if more else ""
     return (
         f'<h2>Where</h2><div class="pair"><figure class="one">{several_svg(lines)}<ul class="legend">{legend}</ul>'

@@ -15,16 +15,16 @@ import numpy as np
 
 from trueness import __version__
 from trueness._atomic import write_atomically
-from trueness._text import clean
-from trueness.assessment import Assessment, number
-from trueness.curves.binned import binned_curve
-from trueness.curves.cumulative import thinned
-from trueness.curves.smooth import cosine_sums
-from trueness.data.sample import RowData
-from trueness.inference.significance import show_pvalue
+from trueness._text import clean, percent
+from trueness.assessment import Assessment
+from trueness.curves.binned_curve import binned_curve
+from trueness.curves.cumulative_curve import thinned
+from trueness.curves.smooth_curve import cosine_sums
+from trueness.data.sample import Sample
+from trueness.inference.groups import GroupTest
 from trueness.metrics.registry import METRICS
 from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, smooth_svg
-from trueness.report.words import COLUMNS, MEANINGS
+from trueness.report.words import COLUMNS
 
 BINS = (5, 10, 15, 20, 25, 50, 100)
 _COEFFICIENTS = 600
@@ -34,13 +34,13 @@ _GROUPS = 200
 
 
 def write_report(
-    found: Assessment, path: str | os.PathLike[str], *, title: str = "Calibration report", source: str = ""
+    assessment: Assessment, path: str | os.PathLike[str], *, title: str = "Calibration report", source: str = ""
 ) -> None:
     """Write the page; the file appears whole or not at all."""
-    write_atomically(path, render(found, title=title, source=source).encode("utf-8"))
+    write_atomically(path, render(assessment, title=title, source=source).encode("utf-8"))
 
 
-def render(found: Assessment, *, title: str = "Calibration report", source: str = "") -> str:
+def render(assessment: Assessment, *, title: str = "Calibration report", source: str = "") -> str:
     """The page as text."""
     script, style = part("page.js"), part("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
@@ -53,15 +53,15 @@ def render(found: Assessment, *, title: str = "Calibration report", source: str 
     )
     parts = [
         f"<h1>{escape(clean(title, 200))}</h1>",
-        f'<p class="verdict">{_unbroken(escape(found.verdict))}</p>',
-        _metrics(found),
-        _diagrams(found),
-        _bins(found),
-        _groups(found),
-        _meanings(found),
-        _method(found, source),
+        f'<p class="verdict">{_unbroken(escape(assessment.verdict))}</p>',
+        _metrics(assessment),
+        _diagrams(assessment),
+        _bins(assessment),
+        _groups(assessment),
+        _meanings(assessment),
+        _method(assessment, source),
     ]
-    body = f'<body><main>{"".join(parts)}</main><script type="application/json" id="data">{_embedded(found)}</script>'
+    body = f'<body><main>{"".join(parts)}</main><script type="application/json" id="data">{_embedded(assessment)}</script>'
     return f"{head}{body}<script>{script}</script></body></html>\n"
 
 
@@ -75,24 +75,26 @@ def part(name: str) -> str:
     return files("trueness.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def notebook(found: Assessment) -> str:
+def notebook(assessment: Assessment) -> str:
     """Verdict, table and both diagrams for a notebook's cell; follows its light or dark page as far as colours allow."""
     style = part("notebook.css")
-    pair = f'<div class="pair">{smooth_svg(found.smooth_curve)}{cumulative_svg(found.cumulative_curve)}</div>'
-    notes = "".join(f"<p>Note: {escape(note)}</p>" for note in found.notes)
-    verdict = f"<p><strong>{_unbroken(escape(found.verdict))}</strong></p>"
-    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(found)}{pair}{notes}</div>'
+    pair = f'<div class="pair">{smooth_svg(assessment.smooth_curve)}{cumulative_svg(assessment.cumulative_curve)}</div>'
+    notes = "".join(f"<p>Note: {escape(note)}</p>" for note in assessment.notes)
+    verdict = f"<p><strong>{_unbroken(escape(assessment.verdict))}</strong></p>"
+    return (
+        f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(assessment)}{pair}{_groups(assessment)}{notes}</div>'
+    )
 
 
-def _metrics(found: Assessment) -> str:
-    names = ("metric", "value", f"{100 * found.level:.4g} % interval", "noise floor", "p")
+def _metrics(assessment: Assessment) -> str:
+    names = ("metric", "value", f"{percent(assessment.level)} interval", "noise floor", "p")
     head = "".join(f'<th scope="col"{_right(i)}>{escape(name)}</th>' for i, name in enumerate(names))
     rows = []
-    for line in found.metrics:
+    for line in assessment.metrics:
         cells = line.cells
         first = f'<th scope="row">{escape(cells[0])}</th>'
         rows.append(f"<tr>{first}{''.join(f'<td class=number>{escape(cell)}</td>' for cell in cells[1:])}</tr>")
-    caption = f"{found.n} rows"
+    caption = f"{assessment.n} rows"
     return (
         f'<div class="scroll"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
@@ -103,8 +105,8 @@ def _right(column: int) -> str:
     return ' class="number"' if column else ""
 
 
-def _diagrams(found: Assessment) -> str:
-    curve = found.smooth_curve
+def _diagrams(assessment: Assessment) -> str:
+    curve = assessment.smooth_curve
     bands = "Grey: where the curve would lie if predictions were perfect. " if not curve.soft else ""
     slider = (
         '<div class="controls script-only"><label for="bandwidth">bandwidth</label>'
@@ -114,20 +116,20 @@ def _diagrams(found: Assessment) -> str:
     )
     smooth = (
         f"<figure>{smooth_svg(curve)}{slider}<output id='smooth-reading'></output><figcaption>What happened near each "
-        f"prediction. {bands}Blue band: {100 * found.level:.4g} % confidence, pointwise, without the bias of smoothing. "
+        f"prediction. {bands}Blue band: {percent(assessment.level)} confidence, pointwise, without the bias of smoothing. "
         "Along the bottom: where the predictions are.</figcaption></figure>"
     )
-    worst = "" if found.error.worst is None else f"Marked: {escape(repr(found.error.worst))}. "
+    worst = "" if assessment.error.worst is None else f"Marked: {escape(repr(assessment.error.worst))}. "
     cumulative = (
-        f"<figure>{cumulative_svg(found.cumulative_curve)}<output id='cumulative-reading'></output><figcaption>Outcomes less "
-        f"predictions, added up in the order of the scores: where the line falls, predictions are too high. {worst}The grey "
-        "wedge shows the size of noise, ± 2σ.</figcaption></figure>"
+        f"<figure>{cumulative_svg(assessment.cumulative_curve)}<output id='cumulative-reading'></output><figcaption>Outcomes "
+        f"less predictions, added up in the order of the scores: where the line falls, predictions are too high. {worst}The "
+        "grey wedge shows the size of noise, ± 2σ.</figcaption></figure>"
     )
     return f'<h2>Where</h2><div class="pair">{smooth}{cumulative}</div>'
 
 
-def _bins(found: Assessment) -> str:
-    curve = binned_curve(found.data, bins=15, level=found.level)
+def _bins(assessment: Assessment) -> str:
+    curve = binned_curve(assessment.data, bins=15, level=assessment.level)
     options = "".join(f'<option value="{count}"{" selected" if count == 15 else ""}>{count}</option>' for count in BINS)
     chooser = (
         f'<div class="controls script-only"><label for="bin-count">bins</label><select id="bin-count">{options}</select>'
@@ -135,18 +137,18 @@ def _bins(found: Assessment) -> str:
     )
     return (
         f'<h2>By bins</h2><div class="pair"><figure>{binned_svg(curve)}{chooser}<figcaption>Mean outcome against mean '
-        f"prediction of bins of equal width, with {100 * found.level:.4g} % intervals. Empty bins are left out."
+        f"prediction of bins of equal width, with {percent(assessment.level)} intervals. Empty bins are left out."
         '</figcaption></figure><figure style="visibility:hidden" aria-hidden="true"></figure></div>'
     )
 
 
-def _groups(found: Assessment) -> str:
-    if found.groups is None:
+def _groups(assessment: Assessment) -> str:
+    if assessment.groups is None:
         return ""
     names = ("group", "rows", "ECCE-R", "p", "p, adjusted")
     head = "".join(f'<th scope="col"{_right(i)}><button type="button">{name}</button></th>' for i, name in enumerate(names))
-    rows = [_group_row(each) for each in _ranked(found)[:_GROUPS]]
-    hidden = len(found.groups) - len(rows)
+    rows = [_group_row(each) for each in assessment.groups.ranked()[:_GROUPS]]
+    hidden = len(assessment.groups) - len(rows)
     caption = "Tests of each group; adjusted p-values hold for all groups together (Holm)."
     if hidden:
         caption += f" {hidden} groups with larger p-values are not listed."
@@ -156,57 +158,56 @@ def _groups(found: Assessment) -> str:
     )
 
 
-def _group_row(each: Any) -> str:
-    name = escape(clean("(missing)" if each.group is None else str(each.group), 120))
-    cells = [f'<th scope="row">{name}</th>', f'<td class="number" data-value="{each.n}">{each.n}</td>']
-    if each.test is None:
+def _group_row(each: GroupTest) -> str:
+    name, rows, *texts = map(escape, each.cells(120))
+    cells = [f'<th scope="row">{name}</th>', f'<td class="number" data-value="{rows}">{rows}</td>']
+    if each.test is None or each.adjusted_log10_pvalue is None:
         nothing = '<td class="number" data-value="">–</td>'
         return f'<tr>{"".join(cells)}{nothing}{nothing}<td data-value="">{escape(each.reason)}</td></tr>'
-    values = (
-        (each.test.value, number(each.test.value)),
-        (each.test.log10_pvalue, each.test.shown.removeprefix("= ")),
-        (each.adjusted_log10_pvalue, show_pvalue(each.adjusted_pvalue, each.adjusted_log10_pvalue)),
-    )
-    cells += [f'<td class="number" data-value="{max(key, -1e300)!r}">{escape(text)}</td>' for key, text in values]
+    keys = (each.test.value, each.test.log10_pvalue, each.adjusted_log10_pvalue)
+    cells += [
+        f'<td class="number" data-value="{max(key, -1e300)!r}">{text}</td>' for key, text in zip(keys, texts, strict=True)
+    ]
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _meanings(found: Assessment) -> str:
+def _meanings(assessment: Assessment) -> str:
     metrics = "".join(
-        f"<dt>{escape(METRICS[line.name].label)}</dt><dd>{escape(MEANINGS.get(line.name, ''))}</dd>" for line in found.metrics
+        f"<dt>{escape(METRICS[line.name].label)}</dt><dd>{escape(METRICS[line.name].meaning)}</dd>"
+        for line in assessment.metrics
     )
     columns = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in COLUMNS)
     return f"<h2>What these numbers mean</h2><dl>{metrics}{columns}</dl>"
 
 
-def _method(found: Assessment, source: str) -> str:
-    test = found.test
+def _method(assessment: Assessment, source: str) -> str:
+    test = assessment.test
     facts = [
-        ("rows used", str(found.n)),
+        ("rows used", str(assessment.n)),
         ("test", f"{test.statistic}, {test.method}: {test.reason}"),
-        ("level of intervals", f"{found.level:g}"),
-        ("intervals", found["smooth_ece"].interval.method),
-        ("seed", str(found.seed)),
-        ("smooth curve", f"Gaussian kernel reflected at 0 and 1, bandwidth {found.smooth_curve.bandwidth:.6g}"),
+        ("level of intervals", f"{assessment.level:g}"),
+        ("intervals", assessment.interval.method),
+        ("seed", str(assessment.seed)),
+        ("smooth curve", f"Gaussian kernel reflected at 0 and 1, bandwidth {assessment.smooth_curve.bandwidth:.6g}"),
         ("trueness", __version__),
         ("numpy, python", f"{np.__version__}, {platform.python_version()}"),
     ]
     if source:
         facts.insert(0, ("source", clean(source, 200)))
-    facts += [("note", note) for note in found.notes]
+    facts += [("note", note) for note in assessment.notes]
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
     return f"<h2>How this was computed</h2><dl>{listed}</dl>"
 
 
-def _embedded(found: Assessment) -> str:
+def _embedded(assessment: Assessment) -> str:
     """Everything as JSON that no page can mistake for its own text."""
-    curve, cumulative = found.smooth_curve, found.cumulative_curve
+    curve, cumulative = assessment.smooth_curve, assessment.cumulative_curve
     narrowest = max(curve.bandwidth / 4, 0.005)
-    ones, zeros = cosine_sums(found.data, narrowest)
+    ones, zeros = cosine_sums(assessment.data, narrowest)
     kept = thinned(cumulative.difference, _POINTS)
     points = zip(cumulative.share[kept], cumulative.difference[kept], cumulative.score[kept], strict=True)
-    held = {
-        "results": _results(found),
+    embedded = {
+        "results": _results(assessment),
         "frame": {"size": SIZE, "left": LEFT, "top": TOP, "wide": WIDE, "tall": TALL},
         "bandwidth": curve.bandwidth,
         "narrowest": narrowest,
@@ -217,35 +218,29 @@ def _embedded(found: Assessment) -> str:
         "peak": float(curve.density.max()),
         "cumulative": [_short(np.array(point)) for point in points],
         "range": list(cumulative_range(cumulative)),
-        "bins": {str(count): _bin_points(found.data, count, found.level) for count in BINS},
+        "bins": {str(count): _bin_points(assessment.data, count, assessment.level) for count in BINS},
     }
-    text = json.dumps(held, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(embedded, allow_nan=False, separators=(",", ":"))
     for letter in "<>&'\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return text
 
 
-def _results(found: Assessment) -> dict[str, Any]:
-    """What was found; of very many groups those that the page lists."""
-    held = found.to_dict()
-    if held["groups"] is not None and len(held["groups"]) > _GROUPS:
-        names = {id(each) for each in _ranked(found)[:_GROUPS]}
-        kept = [number for number, each in enumerate(found.groups or ()) if id(each) in names]
-        held["groups_not_listed"] = len(held["groups"]) - len(kept)
-        held["groups"] = [held["groups"][number] for number in kept]
-    return held
+def _results(assessment: Assessment) -> dict[str, Any]:
+    """What was assessment; of very many groups those that the page lists."""
+    embedded = assessment.to_dict()
+    if assessment.groups is not None and len(assessment.groups) > _GROUPS:
+        names = {id(each) for each in assessment.groups.ranked()[:_GROUPS]}
+        kept = [place for place, each in enumerate(assessment.groups) if id(each) in names]
+        embedded["groups_not_listed"] = len(embedded["groups"]) - len(kept)
+        embedded["groups"] = [embedded["groups"][place] for place in kept]
+    return embedded
 
 
-def _ranked(found: Assessment) -> list[Any]:
-    """Groups, those with the smallest p first."""
-    return sorted(found.groups or (), key=lambda each: math.inf if each.test is None else each.test.log10_pvalue)
-
-
-def _bin_points(data: Any, count: int, level: float) -> dict[str, Any]:
-    given = data.summary() if isinstance(data, RowData) else data
-    curve = binned_curve(given, bins=count, level=level)
-    held = curve.rows > 0
-    columns = (curve.prediction[held], curve.outcome[held], curve.low[held], curve.high[held])
+def _bin_points(sample: Sample, count: int, level: float) -> dict[str, Any]:
+    curve = binned_curve(sample.summary(), bins=count, level=level)
+    filled = curve.rows > 0
+    columns = (curve.prediction[filled], curve.outcome[filled], curve.low[filled], curve.high[filled])
     return {"ece": curve.binned_ece, "points": [_short(np.array(point)) for point in zip(*columns, strict=True)]}
 
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from trueness._types import Floats, Ints
-from trueness.curves.binned import BinnedCurve
-from trueness.curves.cumulative import CumulativeCurve, thinned
-from trueness.curves.smooth import SmoothCurve
+from trueness.curves.binned_curve import BinnedCurve
+from trueness.curves.cumulative_curve import CumulativeCurve, thinned
+from trueness.curves.smooth_curve import SmoothCurve
 
 SIZE, LEFT, BOTTOM, TOP, RIGHT = 420, 58, 46, 12, 12
 _MOST = 600  # points of a line

@@ -1,4 +1,4 @@
-r"""Gaussian smoothing in the cosine basis, and integrals of absolute values.
+r"""Gaussian smoothing in the cosine basis.
 
 On a window mapped to [0, 1] the reflected Gaussian kernel is diagonal in cos(πkt):
 
@@ -8,15 +8,13 @@ so the coefficients a_k, found once, serve every σ. All reflections are include
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trueness._types import Floats, Ints
+from trueness._types import Array, Floats
 
 CELLS_PER_BANDWIDTH = 8  # with moments to order 5 the grid then shows below 1e-9
-_REACH = 8.6  # exp(−8.6²/2) is below float64's resolution
+REACH = 8.6  # exp(−8.6²/2) is below float64's resolution
 _DERIVATIVE_SIGN = (1, -1, -1, 1, 1, -1)  # of cos, sin alternating: cos, −sin, −cos, sin, cos, −sin
 
 
@@ -47,9 +45,9 @@ def smoothed(a: Floats, sigma: float, intervals: int) -> tuple[Floats, Floats, F
     """The smoothed measure and its first two derivatives at the ends of equal intervals of [0, 1]."""
     from scipy.fft import dct, dst
 
-    last = min(len(a) - 1, intervals - 1, int(_REACH / (np.pi * sigma)))
+    last = min(len(a) - 1, intervals - 1, int(REACH / (np.pi * sigma)))
     frequency = np.pi * np.arange(last + 1)
-    damped = a[: last + 1] * np.exp(-0.5 * (sigma * frequency) ** 2)
+    damped = a[: last + 1] * damping(sigma, frequency)
     padded = np.zeros((3, intervals + 1))
     padded[0, : last + 1] = damped
     padded[1, : last + 1] = -frequency * damped
@@ -60,112 +58,30 @@ def smoothed(a: Floats, sigma: float, intervals: int) -> tuple[Floats, Floats, F
     return value, first, second
 
 
-def absolute_integral(q: Floats, q1: Floats, q2: Floats, step: float) -> float:
-    """∫|q| from q and its first two derivatives at equal steps, by quintic Hermite pieces cut at their sign changes.
-
-    A plain trapezoid rule on |q| would err at every sign change.
-    """
-    d, dd = q1 * step, q2 * (step * step)
-    whole = (q[:-1] + q[1:]) / 2 + (d[:-1] - d[1:]) / 10 + (dd[:-1] + dd[1:]) / 120  # the quintic's integral
-    pieces = np.abs(whole)
-    same = q[:-1] * q[1:]
-    crossing = np.flatnonzero(same < 0)
-    if len(crossing):
-        c = _quintic(q, d, dd, crossing)
-        part = _antiderivative(c, _root(c))
-        pieces[crossing] = np.abs(part) + np.abs(whole[crossing] - part)
-    # Equal signs at both ends, but falling towards 0 and away from it: the piece may cross twice.
-    dips = np.flatnonzero((same > 0) & (q[:-1] * d[:-1] < 0) & (q[1:] * d[1:] > 0))
-    if len(dips):
-        c = _quintic(q, d, dd, dips)
-        for i in np.flatnonzero(_crosses_twice(c)):
-            pieces[dips[i]] = _cut_at_roots(c[:, i])
-    return float(pieces.sum() * step)
+def damping(sigma: float, frequency: Array) -> Floats:
+    """What a kernel of width σ leaves of each frequency."""
+    return np.asarray(np.exp(-0.5 * (sigma * frequency) ** 2), dtype=np.float64)
 
 
-def _quintic(q: Floats, d: Floats, dd: Floats, at: Ints) -> Floats:
-    """Coefficients of the polynomial on [0, 1] with given values and derivatives at both ends, for chosen intervals."""
-    c0, c1, c2 = q[at], d[at], dd[at] / 2
-    value = q[at + 1] - (c0 + c1 + c2)
-    slope = d[at + 1] - (c1 + 2 * c2)
-    bend = dd[at + 1] - 2 * c2
-    return np.array(
-        [
-            c0,
-            c1,
-            c2,
-            10 * value - 4 * slope + bend / 2,
-            -15 * value + 7 * slope - bend,
-            6 * value - 3 * slope + bend / 2,
-        ]
-    )
+def smoothed_rows(a: Floats, sigma: float, intervals: int) -> Floats:
+    """The smoothed measure of each row of coefficients at the ends of equal intervals of [0, 1]."""
+    from scipy.fft import dct
+
+    padded = np.zeros((len(a), intervals + 1))
+    padded[:, : a.shape[1]] = a * damping(sigma, np.pi * np.arange(a.shape[1]))
+    return np.asarray(dct(padded, type=1))
 
 
-def _crosses_twice(c: Floats) -> NDArray[np.bool_]:
-    """Whether a piece with equal signs at both ends has the other sign where its slope is about 0."""
-    s = c[1] / (c[1] - np.arange(6) @ c)
-    return np.asarray(np.sign(c[0]) * _polynomial(c, s)[0] < 0)
+def smoothed_nodes(values: Floats, sigma: float) -> Floats:
+    """∫K̃_σ(t, s) v(s) ds at equal steps of [0, 1], where `values` are v."""
+    from scipy.fft import dct, idct
+
+    return np.asarray(idct(dct(values, type=1) * damping(sigma, np.pi * np.arange(len(values))), type=1))
 
 
-def _cut_at_roots(c: Floats) -> float:
-    roots = np.roots(c[::-1])
-    inside = np.sort(roots[(np.abs(roots.imag) < 1e-12) & (roots.real > 0) & (roots.real < 1)].real)
-    bounds = np.concatenate([[0.0], inside, [1.0]])
-    return float(np.abs(np.diff(_antiderivative(c[:, None], bounds))).sum())
+def smoothed_cells(mass: Floats, sigma: float) -> Floats:
+    """The smoothed measure in the middle of equal cells of [0, 1], from the masses of the cells."""
+    from scipy.fft import dct
 
-
-def _antiderivative(c: Floats, s: Floats) -> Floats:
-    total = np.zeros(len(s))
-    for p in range(5, -1, -1):
-        total = (total + c[p] / (p + 1)) * s
-    return total
-
-
-def _polynomial(c: Floats, s: Floats) -> tuple[Floats, Floats]:
-    """Value and slope by Horner's rule."""
-    value, slope = c[5].copy(), np.zeros(c.shape[1])
-    for p in range(4, -1, -1):
-        slope = slope * s + value
-        value = value * s + c[p]
-    return value, slope
-
-
-def _root(c: Floats) -> Floats:
-    """The sign change in each piece, whose ends differ in sign; the integral is flat there, so a few steps are enough."""
-    low, high = np.zeros(c.shape[1]), np.ones(c.shape[1])
-    s: Floats
-    sign = np.sign(c[0])
-    s = c[0] / (c[0] - c.sum(axis=0))
-    for _ in range(3):
-        value, slope = _polynomial(c, s)
-        before = sign * value > 0
-        low, high = np.where(before, s, low), np.where(before, high, s)
-        newton = s - np.divide(value, slope, out=np.full_like(value, np.inf), where=slope != 0)
-        s = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
-    return s
-
-
-def fixed_point(curve: Callable[[float], float], guess: float, finest: float, tolerance: float = 1e-13) -> float | None:
-    """The σ with curve(σ) = σ for a non-increasing curve; None when it lies below `finest`.
-
-    Each evaluation bounds the root from both sides: it lies between σ and curve(σ). Curves are close to powers of σ, so
-    the secant is taken between logarithms.
-    """
-    previous: tuple[float, float] | None = None
-    low, high = 0.0, math.inf
-    x = max(guess, finest)
-    for _ in range(100):
-        value = curve(x)
-        low, high = max(low, min(x, value)), min(high, max(x, value))
-        if high < finest or (x == finest and value < x):
-            return None
-        if high - low <= tolerance * high or value <= 0:
-            return low
-        gap = math.log(value / x)
-        step = math.log(x) + gap  # where a flat curve would have its fixed point
-        if previous is not None and gap != previous[1]:
-            step = math.log(x) - gap * (math.log(x) - previous[0]) / (gap - previous[1])
-        previous = (math.log(x), gap)
-        guess = math.exp(min(step, math.log(high)))
-        x = max(guess if low <= guess <= high else math.sqrt(low * high) or high / 2, finest)
-    return (low + high) / 2
+    cells = len(mass)
+    return np.asarray(dct(dct(mass, type=2) / 2 * damping(sigma, np.pi * np.arange(cells)), type=3))

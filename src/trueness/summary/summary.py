@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._again import Again
-from trueness._forward import forward
 from trueness._types import Floats, Ints
 from trueness.errors import SummaryError
 from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
@@ -118,6 +117,10 @@ class Summary:
     def _slots(self) -> tuple[Floats, Floats]:
         return self.ruler.k[self.cells], self.ruler.unit[self.cells]
 
+    def of_cells(self, kept: NDArray[np.bool_]) -> Self:
+        """The rows of some cells."""
+        return replace(self, cells=self.cells[kept], rows=self.rows[kept], sums=self.sums[:, kept], again=None, found={})
+
     def as_float(self) -> Self:
         """The same rows in a float summary."""
         return replace(self, sums=np.array([getattr(self.columns, name) for name in FLOAT_SUMS])) if self.exact else self
@@ -159,7 +162,9 @@ class Summary:
 
         `nan` says whether rows with a missing value are refused or left out and counted, as for `summarize`.
         """
-        return forward("engines.sql.returned", "from_frame")(frame, nan=nan)
+        from trueness.engines.sql.returned import from_frame
+
+        return from_frame(frame, nan=nan)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Summary":

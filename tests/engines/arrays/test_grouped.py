@@ -3,6 +3,7 @@
 import decimal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ import pytest
 
 from trueness import ecce, summarize, summarize_files, summarize_frame
 from trueness.engines.arrays import grouped
-from trueness.engines.files import summarize as files
+from trueness.engines.files import summarize_files as files
+from trueness.engines.files.open_files import open_files
 from trueness.errors import InputError
 
 NAMES = {"outcome": "y", "prediction": "p", "by": "g"}
@@ -63,7 +65,7 @@ def same(found, frame, **settings):
 def test_groups_of_every_kind(tmp_path, monkeypatch, way, kind, weight):
     monkeypatch.setattr(grouped, "_CHUNK", 500)
     monkeypatch.setattr(grouped, "_PENDING", 10_000)
-    monkeypatch.setattr(files, "PIECE", 1700)
+    monkeypatch.setattr(files, "open_files", partial(open_files, piece_rows=1700))
     frame = rows(kind)
     found = way(frame, tmp_path, weight=weight)
     assert {part.exact for part in found.values()} == {kind != "soft" and weight is None}

@@ -338,10 +338,10 @@ def test_refined_cells_and_runs_against_direct_sums(engine, soft, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_exact_ecce_of_many_rows_equals_a_full_sort(engine, monkeypatch, name, scores, weighted):
     """The bounded search (MATH §5) with refinement forced, against sorting everything in extended precision."""
-    from trueness.data import extremes, sample
+    from trueness.data import extremes, row_sample
 
     engine(name)
-    monkeypatch.setattr(sample, "SMALL", 1000)
+    monkeypatch.setattr(row_sample, "SMALL", 1000)
     rng = np.random.default_rng(8)
     n = 200_000
     f = {

@@ -78,7 +78,8 @@ def spark():
         session.stop()
 
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # Spark's about pandas 3, Dask's about ports
+# Warnings: Spark's about pandas 3, Dask's about ports.
+pytestmark = [pytest.mark.full, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ import contextlib
 import glob
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from trueness._atomic import write_atomically
 from trueness.errors import InputError
@@ -22,8 +21,9 @@ except ImportError:  # Windows: two runs at once are not told apart
 class Checkpoint:
     """Rows done and their summary, in a file that only one run at a time may use."""
 
-    def __init__(self, path: str, facts: dict[str, Any]) -> None:
-        self.path, self._facts = path, json.loads(json.dumps(facts))
+    def __init__(self, path: str, run: Mapping[str, object]) -> None:
+        """`run` is what must be the same in the run that left the file and in the one that goes on."""
+        self.path, self._run = path, json.loads(json.dumps(run))
 
     def load(self) -> tuple[int, Summary | None]:
         """Rows done before, and their summary."""
@@ -32,12 +32,12 @@ class Checkpoint:
         with open(self.path, "rb") as file:
             head, _, body = file.read().partition(b"\n")
         try:
-            held = json.loads(head)
-            facts, rows = held["facts"], int(held["rows"])
+            fields = json.loads(head)
+            run, rows = fields["facts"], int(fields["rows"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{self.path!r}: is not what an interrupted run leaves. Name another file.") from error
-        if facts != self._facts:
-            changed = next((name for name in self._facts if facts.get(name) != self._facts[name]), "something")
+        if run != self._run:
+            changed = next((name for name in self._run if run.get(name) != self._run[name]), "something")
             raise InputError(
                 f"{self.path!r}: was left by a run on something else: {changed} changed since. Remove it to start again."
             )
@@ -48,7 +48,7 @@ class Checkpoint:
 
     def save(self, rows: int, summary: Summary) -> None:
         """Write down where the run stands."""
-        head = json.dumps({"facts": self._facts, "rows": rows}, sort_keys=True)
+        head = json.dumps({"facts": self._run, "rows": rows}, sort_keys=True)
         write_atomically(self.path, head.encode() + b"\n" + encode(summary))
 
     def remove(self) -> None:
@@ -60,7 +60,7 @@ class Checkpoint:
                 os.unlink(path)
 
     @contextmanager
-    def held(self) -> Iterator["Checkpoint"]:
+    def locked(self) -> Iterator["Checkpoint"]:
         """While the block runs no other run may use the file."""
         lock = f"{self.path}.lock"
         with open(lock, "ab") as file:
@@ -70,7 +70,7 @@ class Checkpoint:
                 except OSError as error:
                     text = f"{self.path!r}: another run is using it. Wait for that to end, or choose another output."
                     raise InputError(text) from error
-                if not _is_at(file.fileno(), lock):  # the run before this one has just ended, and taken its lock away
+                if not _is_named(file.fileno(), lock):  # the run before this one has just ended, and taken its lock away
                     raise InputError(f"{self.path!r}: another run has just used it. Start this one again.")
             try:
                 yield self
@@ -79,7 +79,7 @@ class Checkpoint:
                     os.unlink(lock)
 
 
-def _is_at(file: int, path: str) -> bool:
+def _is_named(file: int, path: str) -> bool:
     """Whether the open file is the one that has this name."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(path))

@@ -1,15 +1,19 @@
-"""The header of a delimited text file, and which line a row stands on."""
+"""A csv or tsv file: its header, which line a row stands on, and the table that DuckDB reads."""
 
 import codecs
 import csv
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from trueness.engines.files.database import AS_IT_IS, compression, literal, location
 from trueness.engines.files.sources import beginning, is_gzip
+from trueness.engines.files.tables import MISSING, TextTable, require_columns
 from trueness.errors import InputError
+from trueness.inputs.arguments import Columns
+from trueness.inputs.remedies import as_option
 
 _DELIMITERS = (",", ";", "\t", "|", " ", ":", "^", "~")
 _HEADER = 1 << 24  # bytes in which the header must end
@@ -24,8 +28,56 @@ class Header:
     delimiter: str
 
 
-def read_header(path: str, wanted: list[str], delimiter: str | None = None) -> Header:
-    """The header; the delimiter is the one that yields the wanted columns, else the one that yields the most."""
+@dataclass(frozen=True, kw_only=True)
+class DelimitedTable(TextTable):
+    """A csv or tsv file; its columns are called c0, c1, … in a query, whatever their names are."""
+
+    width: int  # columns in all
+    delimiter: str
+
+    def source(self, numbers: Sequence[str] = ()) -> str:
+        kinds = {self.names[name]: "DOUBLE" for name in numbers}
+        columns = ", ".join(f"'c{k}': '{kinds.get(f'c{k}', 'VARCHAR')}'" for k in range(self.width))
+        missing = MISSING if numbers else ("",)  # among text, which may name groups, only nothing is missing
+        return (
+            f"read_csv({location(self.path)}, columns={{{columns}}}, auto_detect=false, header=true, "
+            f"delim={literal(self.delimiter)}, quote='\"', escape='\"', nullstr=[{', '.join(map(literal, missing))}], "
+            f"strict_mode=true, {compression(self.path)}, {AS_IT_IS})"
+        )
+
+    def number(self, name: str, numbers: Sequence[str] = ()) -> str:
+        return self.column(name) if name in numbers else super().number(name)
+
+    def check_rows(self, rows: int) -> None:
+        # DuckDB takes the first line end for that of all lines, also one within quotes, and then may see no row at all.
+        if not rows and has_rows(self.path, self.delimiter):
+            raise InputError(f"{self.path!r}: lines end in different ways, also within the header. Give all the same end.")
+
+    def place(self, row: int) -> str:
+        return f"line {line_of(self.path, self.delimiter, row)} of {self.path!r}"
+
+
+def delimited_table(path: str, columns: Columns, delimiter: str | None) -> DelimitedTable:
+    """What the file holds, by its header."""
+    header = read_header(path, columns.names, delimiter)
+    absent = [name for name in columns.names if name not in header.names]
+    if absent and len(header.names) == 1:
+        raise (
+            f"{path!r}: only 1 column found, {header.names[0][:60]!r}, where {absent[0]!r} is wanted. Does the first line hold "
+            "the names? Is the delimiter another one? Pass it " + as_option("delimiter") + "."
+        ).error()
+    require_columns(path, header.names, columns)
+    return DelimitedTable(
+        path=path,
+        names={name: f"c{header.names.index(name)}" for name in columns.names},
+        types=dict.fromkeys(columns.names, ""),
+        width=len(header.names),
+        delimiter=header.delimiter,
+    )
+
+
+def read_header(path: str, names: Sequence[str], delimiter: str | None = None) -> Header:
+    """The header; the delimiter is the one that yields the columns of these names, else the one that yields the most."""
     start = beginning(path, _HEADER)
     if not start.strip():
         raise InputError(f"{path!r}: the file is empty. Pass a file with a header line and at least one row.")
@@ -35,8 +87,8 @@ def read_header(path: str, wanted: list[str], delimiter: str | None = None) -> H
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise InputError(f"delimiter {delimiter!r} is not one character that can part columns. Pass for example ';'.")
     text = _first_line(path, start)
-    found = [Header(_names(path, text, each), each) for each in ((delimiter,) if delimiter else _DELIMITERS)]
-    return max(found, key=lambda header: (set(wanted) <= set(header.names), len(header.names)))
+    headers = [Header(_names(path, text, each), each) for each in ((delimiter,) if delimiter else _DELIMITERS)]
+    return max(headers, key=lambda header: (set(names) <= set(header.names), len(header.names)))
 
 
 def _first_line(path: str, start: bytes) -> str:

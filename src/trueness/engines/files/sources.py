@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import BinaryIO
 
 from trueness._atomic import undone_by
 from trueness.errors import InputError
@@ -68,20 +68,20 @@ def _meant(name: str) -> list[str]:
     if "\0" in name:
         raise InputError(f"{name!r} is not the name of a file: it holds a zero byte. Pass the name of a file.")
     if os.path.isdir(name):
-        held = sorted(entry.path for entry in os.scandir(name) if entry.is_file() and _by_name(entry.name))
-        if not held:
+        files = sorted(entry.path for entry in os.scandir(name) if entry.is_file() and _by_name(entry.name))
+        if not files:
             raise InputError(f"{name!r}: the folder holds no data file ({_KNOWN}). Pass a folder that does, or a pattern.")
-        _require_one_kind(held)
+        _require_one_kind(files)
         _require_flat(name)
-        return held
+        return files
     if os.path.lexists(name):
         return [name]
-    found = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
-    found = [path for path in found if not os.path.isdir(path)]
-    if not found:
+    matches = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+    files = [path for path in matches if not os.path.isdir(path)]
+    if not files:
         what = "no file matches this pattern" if glob.has_magic(name) else "there is no such file"
         raise InputError(f"{name!r}: {what}. Check the name; it is read from the folder {os.getcwd()!r}.")
-    return found
+    return files
 
 
 def _require_flat(folder: str) -> None:
@@ -123,7 +123,7 @@ def _copied(name: str, folder: str, number: int) -> str:
     return path
 
 
-def _stdin() -> Any:
+def _stdin() -> BinaryIO:
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("standard input is a terminal. Pipe a file into the command, or pass its name.")
     return sys.stdin.buffer

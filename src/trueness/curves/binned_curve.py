@@ -1,0 +1,145 @@
+"""The binned reliability curve: mean outcome against mean prediction, bin by bin."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from trueness._types import Floats, Ints, Values
+from trueness.curves.curve import Curve
+from trueness.data.points import Points
+from trueness.data.sample import Given, as_sample
+from trueness.metrics.binned import binned_ece, quantile_bins
+from trueness.metrics.drawing import normal_quantile
+from trueness.options import check_bins, check_choice, check_level
+from trueness.summary.ruler import uniform_edges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BinnedCurve(Curve):
+    """Every bin, empty ones too: how many rows, what was predicted, what happened, and how sure that is."""
+
+    left: Floats  # edges; quantile bins end where the next begins
+    right: Floats
+    rows: Floats
+    weight: Floats
+    prediction: Floats  # NaN where a bin is empty
+    outcome: Floats
+    low: Floats  # Clopper–Pearson for hard labels without weights, else normal, and NaN for bins of one row
+    high: Floats
+    bins: int
+    strategy: str
+    binned_ece: float
+    level: float
+    n: int
+    soft: bool
+
+    columns = ("left", "right", "rows", "weight", "prediction", "outcome", "low", "high")
+
+
+def binned_curve(
+    y_true: Given,
+    y_prob: Values | None = None,
+    *,
+    bins: int = 15,
+    strategy: Literal["uniform", "quantile"] = "uniform",
+    level: float = 0.95,
+    sample_weight: Values | None = None,
+) -> BinnedCurve:
+    """Mean prediction and mean outcome of every bin, with an interval for the mean outcome.
+
+    Parameters
+    ----------
+    y_true : array-like or Summary
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays (equal-width bins).
+    y_prob : array-like
+        Predicted probabilities.
+    bins : int
+        How many bins.
+    strategy : {"uniform", "quantile"}
+        Bins of equal width, or of equal weight (needs rows).
+    level : float
+        Level of the intervals, a fraction. They are exact binomial intervals for hard labels without weights, which treat
+        the outcomes of a bin as equally likely; for the rest normal ones.
+    sample_weight : array-like, optional
+        Weights ≥ 0.
+
+    Returns
+    -------
+    BinnedCurve
+    """
+    bins, alpha = check_bins(bins), 1 - check_level(level)
+    check_choice("strategy", strategy, ("uniform", "quantile"))
+    sample = as_sample(y_true, y_prob, sample_weight)
+    if strategy == "quantile":
+        points = sample.rows('strategy="quantile"').points(rows=True)
+        bin_of, _ = quantile_bins(points.score, points.weight, bins)
+        left, right = _quantile_edges(points, bin_of, bins)
+    else:
+        sample.summary((bins,))  # a summary's ruler must have the bins
+        points = sample.points(bins=(bins,))
+        bin_of = points.bin_of(bins)
+        left, right = uniform_edges(bins)[:-1], uniform_edges(bins)[1:]
+    rows, weight, predicted, e, squares = (
+        np.bincount(bin_of, column, minlength=bins).astype(np.float64)
+        for column in (points.count, points.weight, points.weight * points.score, points.e, points.squares)
+    )
+    filled = weight > 0
+    prediction, gap = (np.divide(x, weight, out=np.full(bins, np.nan), where=filled) for x in (predicted, e))
+    outcome = prediction + gap
+    if points.soft or points.weighted:
+        low, high = _normal(
+            outcome, gap, weight, squares, np.bincount(bin_of, points.w2, minlength=bins).astype(np.float64), alpha
+        )
+        low, high = (np.where(rows > 1, end, np.nan) for end in (low, high))  # one row says nothing of its own spread
+    else:
+        low, high = _exact(rows, np.rint(np.where(filled, outcome, 0.0) * rows), alpha)
+    return BinnedCurve(
+        left=left,
+        right=right,
+        rows=rows,
+        weight=weight,
+        prediction=prediction,
+        outcome=outcome,
+        low=low,
+        high=high,
+        bins=bins,
+        strategy=strategy,
+        binned_ece=binned_ece(sample, bins=bins, strategy=strategy),
+        level=1 - alpha,
+        n=points.n,
+        soft=points.soft,
+    )
+
+
+def _quantile_edges(points: Points, bin_of: Ints, bins: int) -> tuple[Floats, Floats]:
+    """Where each bin begins and ends: at the smallest scores of the bins that hold rows; empty ones have no width."""
+    filled, first = np.unique(bin_of, return_index=True)
+    left = np.full(bins, np.nan)
+    left[filled] = points.score[first]
+    left[0] = 0.0
+    right = np.append(left[1:], 1.0)
+    for b in range(bins - 1, -1, -1):  # an empty bin begins and ends where the next one begins
+        if np.isnan(left[b]):
+            left[b] = right[b]
+        if b > 0 and np.isnan(right[b - 1]):
+            right[b - 1] = left[b]
+    return left, right
+
+
+def _exact(n: Floats, ones: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Clopper–Pearson; NaN for an empty bin."""
+    from scipy.special import betaincinv
+
+    with np.errstate(invalid="ignore"):
+        low = np.where(ones > 0, betaincinv(np.maximum(ones, 1), n - ones + 1, alpha / 2), 0.0)
+        high = np.where(ones < n, betaincinv(ones + 1, np.maximum(n - ones, 1), 1 - alpha / 2), 1.0)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
+
+
+def _normal(outcome: Floats, gap: Floats, weight: Floats, squares: Floats, w2: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """Mean ± z standard errors of the residual about its mean; NaN for an empty bin."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = np.maximum(squares - gap**2 * w2, 0.0) / weight**2
+    reach = normal_quantile(alpha / 2) * np.sqrt(variance)
+    return np.clip(outcome - reach, 0, 1), np.clip(outcome + reach, 0, 1)

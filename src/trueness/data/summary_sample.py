@@ -1,0 +1,129 @@
+"""The sums of rows as a sample."""
+
+import math
+from functools import cached_property
+from typing import NoReturn
+
+import numpy as np
+
+from trueness._types import Array
+from trueness.data.certainties import Contradictions
+from trueness.data.extremes import SLACK, Bracket, Extremes, from_cells
+from trueness.data.masses import CellMasses, Kind, Masses
+from trueness.data.points import Points, has_unit_weights, points_of_summary
+from trueness.data.scales import Scale
+from trueness.errors import InputError, NeedsRowsError
+from trueness.summary.summary import Summary
+
+
+class SummarySample:
+    """The sums of rows."""
+
+    has_rows = False
+    small = False
+    rounding = SLACK
+
+    def __init__(self, sums: Summary) -> None:
+        self._sums = sums
+
+    @property
+    def n(self) -> int:
+        return self._sums.n
+
+    @property
+    def soft(self) -> bool:
+        return self._sums.soft
+
+    @cached_property
+    def total(self) -> float:
+        return float(self._sums.moments.weight.sum())
+
+    def summary(self, bins: tuple[int, ...] = ()) -> Summary:
+        for count in bins:
+            if not self._sums.ruler.has(count):
+                raise InputError(
+                    f"bins: {count} equal-width bins are not unions of this summary's cells. "
+                    f"Summarize again with bins=({count},), or choose a divisor of {2**14}, 100 or 15."
+                )
+        return self._sums
+
+    def rows(self, what: str, names: tuple[str, str, str] | None = None) -> NoReturn:
+        outcomes, predictions, _ = names or ("y_true", "y_prob", "")
+        raise NeedsRowsError(
+            f"{what} needs the rows themselves; a summary does not hold them. Pass {outcomes} and {predictions}."
+        )
+
+    def points(self, *, rows: bool = False, bins: tuple[int, ...] = (), frequency: bool = False) -> Points:
+        if rows:
+            self.rows("these options")
+        if frequency and not has_unit_weights(self._sums):
+            raise InputError(
+                "weight_kind: a summary of weighted rows does not tell repeated rows from weights. "
+                "Pass the rows, or summarize the repeated rows without weights."
+            )
+        return points_of_summary(self._sums)
+
+    def cells(self) -> Points:
+        return points_of_summary(self._sums)
+
+    def masses(self, scale: Scale, kinds: tuple[Kind, ...], resolution: float = 0.0) -> Masses:
+        return CellMasses(self._sums, scale, kinds, resolution)
+
+    @cached_property
+    def _at_edges(self) -> tuple[Extremes, Extremes]:
+        return from_cells(self._sums)
+
+    @property
+    def extremes(self) -> Extremes:
+        return self.exact_extremes or self._at_edges[0]
+
+    @property
+    def exact_extremes(self) -> Extremes | None:
+        return None
+
+    @property
+    def bracket(self) -> Bracket | None:
+        if self.exact_extremes is not None:
+            return None
+        edges, bounds = self._at_edges
+        return Bracket((max(edges.mad - SLACK, 0.0), bounds.mad), (max(edges.range - 2 * SLACK, 0.0), bounds.range))
+
+    @property
+    def variance(self) -> float:
+        m = self._sums.moments
+        return max(m.residual_variance if self.soft else m.binomial_variance, 0.0)
+
+    @property
+    def squares(self) -> float:
+        return float(self._sums.moments.brier / self.total)
+
+    @cached_property
+    def _contradicted(self) -> tuple[Array, Array]:
+        """Cells where all scores are as good as 0 or 1 and something else happened."""
+        m = self._sums.moments
+        return (m.mean <= 0) & (m.e > 0), (m.mean >= 1) & (m.e < 0)
+
+    @property
+    def contradictions(self) -> Contradictions:
+        e = self._sums.moments.e
+        happened, failed = (float(np.abs(e[cells]).sum()) for cells in self._contradicted)
+        return Contradictions(math.ceil(happened), math.ceil(failed))
+
+    def without_contradictions(self) -> "SummarySample | None":
+        """Rows of these cells that were right add nothing to any sum, so the cells go as a whole."""
+        happened, failed = self._contradicted
+        kept = ~(happened | failed)
+        return SummarySample(self._sums.of_cells(kept)) if kept.any() else None
+
+    def residual_signs(self, *, frequency: bool = False) -> tuple[int, int]:
+        """By Cauchy and Schwarz no fewer than (Σw·max(r, 0))²/Σw²r² residuals are above 0."""
+        m = self._sums.moments
+        above, squares = float(m.e_positive.sum()), float(np.maximum(self._sums.columns.w2e2, 0.0).sum())
+        below = above - float(m.e.sum())
+        return (int(above**2 / squares), int(below**2 / squares)) if squares > 0 else (0, 0)
+
+    def lowest_score(self, low: float, high: float, *, closed: bool) -> float:
+        edges, cells = self._sums.ruler.edges, self._sums.cells
+        above = low if closed else np.nextafter(low, 2.0)
+        reaching = cells[edges[cells + 1] > above]  # cells that may hold scores above `low`
+        return float(min(max(edges[reaching[0]], low), high)) if len(reaching) else high

@@ -1,0 +1,80 @@
+"""DuckDB as it is used here: a connection that fetches nothing, names as its SQL writes them, its errors in our words."""
+
+import os
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from trueness.engines.files.sources import damaged_gzip, is_gzip
+from trueness.errors import InputError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+AS_IT_IS = "hive_partitioning=false"  # else a folder called y=1 would replace the column y
+
+
+def connect(memory_limit: str | None = None) -> "DuckDBPyConnection":
+    """A connection that loads nothing from elsewhere and prints nothing."""
+    import duckdb
+
+    connection = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
+    connection.execute("SET enable_progress_bar = false")  # stdout is for results
+    if memory_limit is not None:
+        try:
+            connection.execute(f"SET memory_limit = {literal(str(memory_limit))}")
+        except Exception as error:
+            raise InputError(f"memory_limit={memory_limit!r} is not a size. Pass for example '1GB'.") from error
+    return connection
+
+
+def fetched(connection: "DuckDBPyConnection", path: str, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    """All rows of a query on a file; where DuckDB fails, the file is named."""
+    try:
+        return connection.sql(query, params=list(values) or None).fetchall()
+    except Exception as error:
+        raise unreadable(path, error) from error
+
+
+def identifier(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(text: str) -> str:
+    """A text as SQL writes it, for places where a value cannot be bound."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def location(path: str) -> str:
+    """A file's name as DuckDB writes it: never a pattern, never an address."""
+    return literal(re.sub(r"([\[*?])", r"[\1]", os.path.abspath(path)))
+
+
+def compression(path: str) -> str:
+    """How a text file is packed, whatever it is called."""
+    return f"compression='{'gzip' if is_gzip(path) else 'uncompressed'}'"
+
+
+def is_conversion(error: Exception) -> bool:
+    """Whether DuckDB met a text that is not the number it should be."""
+    return "Conversion Error" in str(error) or "Failed to cast value" in str(error)
+
+
+def unreadable(path: str, error: Exception) -> Exception:
+    """What to raise for a file that DuckDB gave up on."""
+    if "out of memory" in str(error).lower():
+        return MemoryError(_reason(error))
+    if "GZIP" in str(error):
+        return InputError(damaged_gzip(path, error))
+    return InputError(f"{path!r}: {_reason(error)}. Mend the file or make it again; nothing was counted.")
+
+
+def _reason(error: Exception) -> str:
+    """The part of DuckDB's message that says what is wrong; its advice is about DuckDB."""
+    text = re.split(r"Possible (?:fixes|[Ss]olutions?)|Try setting|LINE 1:|\n  file = ", str(error))[0]
+    lines = [line.strip().rstrip(".:,") for line in text.splitlines() if line.strip()]
+    kept = ", ".join(line for line in lines if not line.startswith("Original Line"))
+    kept = re.sub(r"^(\w+ )?\w+ Error: ", "", kept)
+    kept = re.sub(r"CSV Error on Line: (\d+)", r"line \1", kept)
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in kept)[:400]

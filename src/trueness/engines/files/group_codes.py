@@ -1,0 +1,53 @@
+"""Groups in files: a row carries a number, and which group that is is read once."""
+
+from collections.abc import Hashable
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from trueness._types import Array
+from trueness.engines.files.reader import Reader
+from trueness.errors import InputError
+
+Group: TypeAlias = Hashable  # a value of one column, or a tuple of several; None is missing
+
+
+class GroupCodes:
+    """The groups behind the codes of a reader's rows."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    @cached_property
+    def _groups(self) -> dict[int, Group]:
+        groups: dict[int, Group] = {}
+        by = self._reader.columns.by
+        for table in self._reader.tables:
+            expressions = ", ".join([table.group_code(by), *map(table.group, by)])
+            for code, *values in self._reader.fetched(table, f"DISTINCT {expressions}"):
+                named = tuple(None if value != value else value for value in values)  # NaN is missing
+                group = named if len(named) > 1 else named[0]
+                if groups.setdefault(code, group) != group:
+                    raise RuntimeError(f"groups {groups[code]!r} and {group!r} have the same code")
+        return groups
+
+    def group(self, code: int) -> Group:
+        """The group of a code."""
+        if code not in self._groups:
+            raise InputError("a group is found in one reading of the files and not in the next: the input changed.")
+        return self._groups[code]
+
+    def codes(self) -> dict[Group, list[int]]:
+        """The codes of every group: several where files keep the same value as other types."""
+        codes: dict[Group, list[int]] = {}
+        for code, group in self._groups.items():
+            codes.setdefault(group, []).append(code)
+        return codes
+
+    def of_rows(self, codes: Array) -> Array:
+        """The group of each row."""
+        values, inverse = np.unique(codes, return_inverse=True)
+        groups = np.empty(len(values), dtype=object)
+        groups[:] = [self.group(code) for code in values.tolist()]
+        return groups[inverse]

@@ -1,0 +1,84 @@
+"""Files of any size → Summary: DuckDB reads, the array engine reduces.
+
+One query a file, in the order given, streams plain numbers; whatever cannot be used is judged by the same code as arrays.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from trueness.engines.files.integrity import require_own_file
+from trueness.engines.files.open_files import open_files
+from trueness.engines.files.outcomes import as_event
+from trueness.engines.files.reader import Progress
+from trueness.engines.files.sources import Paths
+from trueness.errors import InputError
+from trueness.inputs.arguments import Columns, Reading, column_names
+from trueness.summary.ruler import ruler
+
+
+def summarize_files(
+    paths: Paths,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: str | Sequence[str] | None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    delimiter: str | None = None,
+    memory_limit: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    r"""Reduce files of any size to a summary, or to one for each group.
+
+    Parameters
+    ----------
+    paths : path or list of paths
+        csv, tsv, txt, json, ndjson or jsonl (each also .gz) or Parquet, all of one kind: names, patterns, folders; "-" is
+        standard input. In text, nothing and words like NA, nan and null stand for a missing value.
+    outcome, prediction, weight : str
+        Names of columns.
+    by : str or sequence of str, optional
+        Columns whose values make the groups; with one, a group is its value, with several a tuple. Missing is None.
+    bins : int or iterable of int
+        As for `summarize`.
+    nan : {"raise", "drop"}
+        Refuse missing values, or drop their rows and count them in ``.rejected``.
+    pos_label : text or number, optional
+        The one value of the outcomes that means the event.
+    delimiter : str, optional
+        What parts the columns of a text file; found out from the header where not given.
+    memory_limit : str, optional
+        The most that the reader may hold, such as "1GB"; reading needs little.
+    resume : path, optional
+        Keep the sums so far in this file, and go on from them if it is there; it is removed at the end. Not with `by`.
+    progress : callable, optional
+        Called with the rows read, and the rows in all where that is known.
+
+    Returns
+    -------
+    Summary, or {group: Summary} with `by`
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "predictions.csv")
+    >>> _ = path.write_text("happened,said\n1,0.9\n0,0.2\n1,0.6\n")
+    >>> summarize_files(path, outcome="happened", prediction="said")
+    <Summary of 3 rows in 3 of 48746 cells, integer sums>
+    >>> folder.cleanup()
+    """
+    columns = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by))
+    on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
+    reading = Reading(nan=nan, pos_label=as_event(pos_label), delimiter=delimiter, memory_limit=memory_limit)
+    kept = None if resume is None else os.fspath(resume)
+    if columns.by and kept is not None:
+        raise InputError("resume: groups are not kept in a file. Leave out by= or resume=.")
+    if kept is not None:
+        require_own_file(kept, paths)
+    with open_files(paths, columns, reading) as files:
+        return files.summaries(on, progress) if columns.by else files.summary(on, progress, kept)

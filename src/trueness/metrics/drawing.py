@@ -1,0 +1,144 @@
+"""How a metric is drawn: the points it needs, its value on many draws at once, and what an interval makes of their noise.
+
+A draw is a row of residual sums Σw(y − f) over the same points.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from trueness._types import Floats, Ints
+from trueness.brownian import BrownianLaw
+from trueness.data.extremes import Bracket
+from trueness.data.points import Points
+
+Options = Mapping[str, Any]
+
+
+class Partition(NamedTuple):
+    """Bins of points: the bin of each point, and the width of each bin."""
+
+    bin: Ints
+    width: Floats
+
+    def restricted(self, starts: Ints) -> "Partition":
+        """The same for groups of neighbouring points that lie within bins."""
+        return Partition(self.bin[starts], self.width)
+
+
+class LimitLaw(NamedTuple):
+    """The law of a metric over its noise scale as rows grow in number."""
+
+    law: BrownianLaw
+    mean: float
+    bounds: Callable[[Bracket], tuple[float, float]]  # for the exact value, where only a summary is known
+
+
+class Statistic(Protocol):
+    """A metric of draws."""
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+
+
+class Noise(NamedTuple):
+    """Norms of noise, [draw] or [draw, bandwidth]: of outcomes drawn as predicted, and of residuals with random signs."""
+
+    null: Floats  # none where they were not asked for
+    flips: Floats
+
+    @property
+    def kinds(self) -> list[Floats]:
+        """Those that were drawn."""
+        return [norms for norms in (self.flips, self.null) if len(norms)]
+
+
+class Norm:
+    """The norm behind a metric, sup E[v(f)·r] over some functions |v| ≤ 1 of the score, and limits for its true value."""
+
+    suffix = ""  # what the interval's method says of it
+
+    def __init__(self, points: Points) -> None:
+        self.points = points
+
+    def noise(self, e: Floats) -> Floats:
+        """The norm of each draw."""
+        raise NotImplementedError
+
+    def metric_of(self, norms: Floats) -> Floats | None:
+        """The metric of the draws where it follows from their norms, else None."""
+        return None
+
+    def squares(self) -> Floats:
+        """Σw²r² of each point, r the residual that the norm is of."""
+        return self.points.squares
+
+    def limits(self, value: float, high: float, noise: Noise, alpha: float) -> tuple[float, float]:
+        """Limits for the true value: the value less its noise, and `high`, by which the best v of the truth bounds it."""
+        return value - max(order_statistic(norms.reshape(len(norms)), alpha / 2) for norms in noise.kinds), high
+
+
+def normal_quantile(tail: float) -> float:
+    """What a standard normal number exceeds with this probability."""
+    from scipy.special import ndtri
+
+    return float(-ndtri(tail))
+
+
+def order_statistic(values: Floats, tail: float) -> float:
+    """The smallest value that all but a share `tail` of further draws stay below."""
+    place = math.ceil((len(values) + 1) * (1 - tail))
+    return float(np.sort(values)[min(place, len(values)) - 1])
+
+
+class AnyStatistic:
+    """Any metric, one draw after the other: a point counts as one row with its mean outcome and its weight."""
+
+    def __init__(self, points: Points, function: Callable[..., Any], options: Options) -> None:
+        self.points = points
+        self.function = function
+        self.options = options
+
+    def of(self, e: Floats) -> Floats:
+        """The metric of each draw."""
+        f, w = self.points.score, self.points.weight
+        means = np.clip(f + e / w, 0.0, 1.0)
+        return np.array([float(self.function(y, f, sample_weight=w, **self.options)) for y in means])
+
+
+class Drawing:
+    """What a metric says of its draws; these defaults hold for any metric. Options are complete, defaults included."""
+
+    law: LimitLaw | None = None  # with one, draws keep the order of all scores
+    needs_flips = True  # whether its interval reads residuals with random signs
+    on_cells = False  # whether draws may be made on groups of neighbours although the value needs rows
+
+    def partition(self, points: Points, options: Options) -> Partition | None:
+        """The metric's bins."""
+        return None
+
+    def cuts(self, points: Points, options: Options) -> list[Ints]:
+        """Labels that no group of points may cross."""
+        return []
+
+    def is_fine(self, options: Options) -> bool:
+        """Whether a cell of a summary may be too wide, so that rows are better where there are any."""
+        return False
+
+    def statistic(self, points: Points, options: Options, partition: Partition | None) -> Statistic | None:
+        """The metric on these points; None where only the metric itself can tell."""
+        return None
+
+    def norm(self, points: Points, options: Options, partition: Partition | None) -> Norm | None:
+        """What its interval is made of; None where no interval is known to cover."""
+        return None
+
+    def refusal(self, options: Options) -> str | None:
+        """Why there is no interval with these options, though there is one with others."""
+        return None
+
+    def undrawable(self, options: Options) -> str | None:
+        """Why nothing can be drawn with these options."""
+        return None

@@ -1,0 +1,58 @@
+"""Outcomes as true and false, or as labels of which one is the event."""
+
+import numpy as np
+import pytest
+from data_files import COLUMNS, F, N, Y, message, write_parquet
+
+from trueness import summarize, summarize_files
+
+
+def test_truth_values(write):
+    assert summarize_files(write({"y": Y == 1, "p": F}), **COLUMNS) == summarize(Y, F)
+
+
+@pytest.mark.parametrize(("labels", "event"), [(("no", "yes"), "yes"), ((1, 2), 2), ((1, 2), "2"), ((-1, 1), 1)])
+def test_an_event_by_name(write, labels, event):
+    found = summarize_files(write({"y": np.array(labels)[Y], "p": F}), **COLUMNS, pos_label=event)
+    assert found == summarize(Y, F)
+    assert any("counted as 1" in note for note in found.notes)
+
+
+def test_labels_without_an_event(write):
+    path = write({"y": np.where(Y, "yes", "no"), "p": F})
+    text = message(path)
+    assert f"'yes' ({int(Y.sum())} rows)" in text
+    assert "pos_label='yes'" in text
+    assert f"0 of {N} values equal 'maybe'" in message(path, pos_label="maybe")
+
+
+def test_numbers_as_labels(write):
+    assert "pos_label=2" in message(write({"y": Y + 1, "p": F}))
+
+
+def test_an_event_that_never_occurs(write):
+    path = write({"y": Y, "p": F})
+    assert f"0 of {N} values equal 7" in message(path, pos_label=7)
+    assert "is not a text or a number" in message(path, pos_label=[1])
+
+
+def test_text_zeros_and_ones_in_parquet_need_an_event(tmp_path):
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y.astype(str), "p": F})
+    assert f"'1' ({int(Y.sum())} rows)" in message(path)
+    assert summarize_files(path, **COLUMNS, pos_label="1") == summarize(Y, F)
+
+
+def test_an_event_among_very_many_labels(tmp_path):
+    labels = np.array([f"c{k}" for k in range(30_000)])
+    path = write_parquet(tmp_path / "a.parquet", {"y": labels, "p": np.full(30_000, 0.5)})
+    for event in ("c5", "c12345", "c29999"):
+        found = summarize_files(path, **COLUMNS, pos_label=event)
+        assert found == summarize(labels == event, np.full(30_000, 0.5))
+    assert "0 of 30000 values equal 'd1'" in message(path, pos_label="d1")
+
+
+def test_true_and_false_are_not_blamed_for_bad_predictions(tmp_path):
+    (tmp_path / "a.csv").write_text("y,p\nTrue,abc\nFalse,0.2\n")
+    text = message(tmp_path / "a.csv")
+    assert "column 'p'" in text
+    assert "column 'y'" not in text

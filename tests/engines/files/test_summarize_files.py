@@ -1,0 +1,51 @@
+"""The same summary as from arrays, whatever the format."""
+
+import numpy as np
+from data_files import COLUMNS, SOFT, F, G, N, W, Y, write_parquet
+
+from trueness import summarize, summarize_files
+
+
+def test_hard_labels(write):
+    path = write({"y": Y, "other": G, "p": F})
+    assert summarize_files(path, **COLUMNS) == summarize(Y, F)
+
+
+def test_soft_labels_and_weights(write):
+    path = write({"w": W, "p": F, "y": SOFT})
+    found = summarize_files(path, **COLUMNS, weight="w")
+    expected = summarize(SOFT, F, sample_weight=W)
+    assert found.n == expected.n
+    assert found.rejected == expected.rejected == {"zero weight": int((W == 0).sum())}
+    np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12)
+
+
+def test_groups(write):
+    found = summarize_files(write({"y": Y, "p": F, "g": G}), **COLUMNS, by="g")
+    assert set(found) == {"de", "fr", "NA"}  # a country, not a missing value
+    assert all(found[group] == summarize(Y[group == G], F[group == G]) for group in found)
+
+
+def test_groups_of_two_columns(write):
+    other = (F > 0.5).astype(int)
+    found = summarize_files(write({"y": Y, "p": F, "g": G, "h": other}), **COLUMNS, by=["g", "h"])
+    assert len(found) == 6
+    for (group, high), summary in found.items():
+        at = (group == G) & (other == int(high))
+        assert summary == summarize(Y[at], F[at])
+
+
+def test_float32_keeps_its_rounding(tmp_path):
+    almost = np.array([0.2, np.nextafter(np.float32(1), np.float32(2))], dtype=np.float32)
+    path = write_parquet(tmp_path / "a.parquet", {"y": [0, 1], "p": almost})
+    found = summarize_files(path, **COLUMNS)
+    assert found == summarize([0, 1], almost)
+    assert found.clipped == 1
+
+
+def test_progress_counts_rows(tmp_path):
+    calls = []
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F}, row_group_size=100)
+    summarize_files(path, **COLUMNS, progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (N, N)
+    assert calls == sorted(calls)
