@@ -91,7 +91,7 @@ def _measured(case: str, y: Any, f: Any) -> OnDevice:
     from trueness.summary.ruler import ruler
 
     def reduced() -> Any:
-        sums = TensorSums(ruler(), "cuda", floats=False)
+        sums = TensorSums.zeros(ruler(), "cuda", floats=False)
         sums.update(y, f)
         return sums
 

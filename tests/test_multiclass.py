@@ -1,5 +1,6 @@
 """Binary problems from class probabilities: against plain loops, in any container and order, and every refusal."""
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -405,6 +406,44 @@ REFUSED = {
 def test_bad_input_is_refused(function, data, options, message):
     with pytest.raises(InputError, match=message):
         function(*data, **options)
+
+
+class LabelledFrame(pd.DataFrame):
+    """A frame of someone's own, as other packages make them."""
+
+
+class LabelledSeries(pd.Series):
+    """A series of someone's own."""
+
+
+@pytest.mark.parametrize(
+    ("labels", "table"),
+    [
+        (LabelledSeries, pd.DataFrame),
+        (pd.Series, LabelledFrame),
+        (LabelledSeries, LabelledFrame),
+        (lambda *given, **options: nw.from_native(pd.Series(*given, **options), series_only=True), pd.DataFrame),
+        (pd.Series, lambda *given, **options: nw.from_native(pd.DataFrame(*given, **options))),
+    ],
+    ids=["own series", "own frame", "both", "narwhals series", "narwhals frame"],
+)
+@pytest.mark.parametrize("function", [top_label, one_vs_rest])
+def test_rows_are_matched_whatever_holds_the_index(function, labels, table):
+    proba = table([[0.9, 0.1], [0.2, 0.8]], index=["a", "b"])
+    with pytest.raises(InputError, match=r"2 of 2 rows have different index labels \(first: row 0, 'b' and 'a'\)"):
+        function(labels([1, 0], index=["b", "a"]), proba)
+    function(labels([0, 1], index=["a", "b"]), proba)
+
+
+def test_tensors_of_a_class_of_their_own():
+    torch = pytest.importorskip("torch")
+
+    class Probabilities(torch.Tensor):
+        pass
+
+    proba = torch.tensor([[0.75, 0.25], [0.5, 0.5]], dtype=torch.bfloat16).as_subclass(Probabilities)
+    y, p = top_label([0, 1], proba)
+    assert (y.tolist(), p.tolist()) == ([1, 1], [0.75, 0.5])
 
 
 def test_all_faults_are_told_at_once():

@@ -19,12 +19,13 @@ from trueness.engines.frames.memory import column_of
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
 from trueness.inference.groups import GroupTests, group_tests
-from trueness.inference.intervals import Interval, check_level
+from trueness.inference.intervals import Interval
 from trueness.inference.significance import CalibrationTest
-from trueness.inference.simulation import Progress, check_seed
+from trueness.inference.simulation import Progress
 from trueness.inputs.rows import read_rows
 from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
+from trueness.options import check_level, check_seed
 from trueness.summary.ruler import SLOTS
 from trueness.summary.summary import Summary, whole_of
 from trueness.verdict import certainties, finding

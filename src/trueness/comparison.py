@@ -13,10 +13,10 @@ from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
 from trueness.inference.evidence import DEFAULT
-from trueness.inference.intervals import check_level
-from trueness.inference.simulation import Progress, check_seed
+from trueness.inference.simulation import Progress
 from trueness.inputs.rows import read_rows
 from trueness.metrics.registry import METRICS
+from trueness.options import check_level, check_seed
 from trueness.summary.summary import Summary
 
 _PAIRS = 28  # differences that are printed

@@ -1,8 +1,18 @@
 """What the library raises and warns: every error is a ``ValueError`` that says what was wrong, where, and what to do."""
 
+from typing import Self
+
 
 class TruenessError(ValueError):
-    """Base of every error the library raises on purpose."""
+    """Base of every error the library raises on purpose; ``shell`` is the message in the words of the command line."""
+
+    def __init__(self, message: str = "", *, shell: str | None = None) -> None:
+        super().__init__(message)
+        self.shell = shell
+
+    def within(self, place: str) -> Self:
+        """The same error, told of a part of the data."""
+        return type(self)(f"{place}: {self}", shell=None if self.shell is None else f"{place}: {self.shell}")
 
 
 class InputError(TruenessError):

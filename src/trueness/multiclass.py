@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._types import Floats
 from trueness.errors import InputError
-from trueness.inputs.classes import Floats, blocks, read_labels, read_table
+from trueness.inputs.classes import blocks, read_labels, read_table
 
 Ties = Literal["all", "first"]
 Labels = NDArray[np.int8]

@@ -8,9 +8,8 @@ from trueness._types import Floats
 from trueness.curves.smooth_curve import smooth_curve
 from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
-from trueness.inference.simulation import check_seed
 from trueness.inputs.rows import read_rows
-from trueness.options import check_bandwidth
+from trueness.options import check_bandwidth, check_seed
 from trueness.smoothing.cosine import smoothed_nodes
 
 _STEPS = 4096

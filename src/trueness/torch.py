@@ -61,17 +61,13 @@ class CalibrationSummary(torch.nn.Module):  # type: ignore[misc]
         super().__init__()
         self.soft, self.from_logits, self.nan = soft, from_logits, nan
         self._on = ruler((bins,) if isinstance(bins, int) else tuple(bins))
-        sums = TensorSums(self._on, device, floats=soft)
+        sums = TensorSums.zeros(self._on, device, floats=soft)
         for name in ("codes", "rows", "table"):
             self.register_buffer(name, getattr(sums, name), persistent=False)
 
     def _sums(self) -> TensorSums:
         """The sums as they are now, wherever the module has been moved."""
-        sums = TensorSums.__new__(TensorSums)
-        sums.on, sums.floats = self._on, self.soft
-        sums.codes, sums.rows, sums.table = self.codes, self.rows, self.table
-        sums._extra = torch.as_tensor(self._on.extra, device=self.table.device)
-        return sums
+        return TensorSums(self._on, self.soft, codes=self.codes, rows=self.rows, table=self.table)
 
     def _apply(self, fn: Any, *args: Any, **kwargs: Any) -> "CalibrationSummary":
         """Follow a model to its device, but not to half precision: sums stay what they are."""
@@ -104,10 +100,11 @@ class CalibrationSummary(torch.nn.Module):  # type: ignore[misc]
     def compute(self) -> Summary:
         """The summary of all batches so far."""
         notes = ("y_prob: logits passed through a sigmoid",) if self.from_logits else ()
-        found = self._sums().summary(nan=self.nan, notes=notes)
-        if found.n == 0:
-            raise InputError(f"no rows: {found.rows_in} were given, none usable ({dict(found.rejected)}). Call update first.")
-        return found
+        summary = self._sums().summary(nan=self.nan, notes=notes)
+        if summary.n == 0:
+            given = f"{summary.rows_in} were given, none usable ({dict(summary.rejected)})"
+            raise InputError(f"no rows: {given}. Call update first.")
+        return summary
 
     def reset(self) -> None:
         """Forget all batches."""

@@ -155,6 +155,28 @@ def test_labels(call, result):
     assert result("assess", "labels.csv", "-y", "z", "-p", "p", "--pos-label", "2")["metrics"] == found["metrics"]
 
 
+def test_what_the_data_say_is_not_reworded(call):
+    labels = np.where(Y, "nan='drop'", "pos_label=3, as pos_label=")
+    write("labels.csv", {"y": labels, "p": F})
+    code, _, err = call("assess", "labels.csv", "-y", "y", "-p", "p")
+    assert code == 2
+    assert "\"nan='drop'\" (" in err
+    assert err.endswith("Say which value means the event, for example --pos-label 'pos_label=3, as pos_label='.\n")
+
+
+def test_an_event_that_never_occurs(call):
+    code, _, err = call("assess", *ROWS, "--pos-label", "win")
+    assert code == 2
+    assert err.endswith("Pass the one that means the event with --pos-label.\n")
+
+
+def test_another_delimiter(call):
+    write("percent.csv", {"y": Y, "p": F}, delimiter="%")
+    code, _, err = call("assess", "percent.csv", "-y", "y", "-p", "p")
+    assert code == 2
+    assert err.endswith("Is the delimiter another one? Pass it with --delimiter.\n")
+
+
 # report
 
 

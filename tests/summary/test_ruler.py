@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueness.errors import TruenessError
-from trueness.summary.ruler import MAX_BINS, check_bins, ruler, uniform_edges
+from trueness.options import MAX_BINS, check_bins
+from trueness.summary.ruler import COARSE, ruler, uniform_edges
 
 EXTRA = [(), (12, 37), (7, 9973), (16383,)]
 
@@ -106,3 +107,7 @@ def test_bad_bins(bins):
 
 def test_numpy_integers_are_whole_numbers():
     assert check_bins(np.int32(7)) == 7
+
+
+def test_the_most_bins_are_the_coarse_cells():
+    assert MAX_BINS == COARSE

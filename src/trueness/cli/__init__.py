@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from trueness.cli.commands import cli
-from trueness.cli.faults import OK, Settings, escape_unprintable, signals_end_cleanly, tell
+from trueness.cli.exits import OK, Settings, escape_unprintable, signals_end_cleanly, tell
 
 __all__ = ["cli", "main"]
 

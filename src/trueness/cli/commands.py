@@ -11,7 +11,7 @@ import click
 
 from trueness import __version__
 from trueness.cli.data import Data, columns_of, data_options, load, load_pairs, merged
-from trueness.cli.faults import FAILED, Command, fault_options
+from trueness.cli.exits import FAILED, Command, fault_options
 from trueness.cli.output import checked_output, echo_json, progress
 
 COMPLETION = """
@@ -116,7 +116,7 @@ def report(data: Data, level: float, rng: int, as_json: bool, out: str, title: s
 def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> Any:
     from trueness.assessment import assess as assess_data
     from trueness.inference.evidence import DEFAULT
-    from trueness.inference.intervals import check_level
+    from trueness.options import check_level
 
     check_level(level)
     with progress() as bars:
@@ -167,7 +167,7 @@ def compare(data: Data, level: float, rng: int, as_json: bool, key: str | None) 
     trueness compare a.csv b.csv -y y -p p --key id
     """
     from trueness.comparison import compare_rows
-    from trueness.inference.intervals import check_level
+    from trueness.options import check_level
 
     check_level(level)
     with progress() as bars:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from trueness.cli.faults import Command
+from trueness.cli.exits import Command
 
 if TYPE_CHECKING:
     from trueness.data.row_sample import RowSample

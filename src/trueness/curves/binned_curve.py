@@ -9,11 +9,10 @@ from trueness._types import Floats, Ints, Values
 from trueness.curves.curve import Curve
 from trueness.data.points import Points
 from trueness.data.sample import Given, as_sample
-from trueness.inference.intervals import check_level
 from trueness.metrics.binned import binned_ece, quantile_bins
 from trueness.metrics.drawing import normal_quantile
-from trueness.options import check_choice
-from trueness.summary.ruler import check_bins, uniform_edges
+from trueness.options import check_bins, check_choice, check_level
+from trueness.summary.ruler import uniform_edges
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,9 +9,8 @@ from trueness._types import Floats, Rng, Values
 from trueness.curves.curve import Curve
 from trueness.data.points import Points
 from trueness.data.sample import Given, as_sample
-from trueness.inference.intervals import check_level
-from trueness.inference.simulation import check_seed
 from trueness.metrics.scores import Decomposition, decompose
+from trueness.options import check_level, check_seed
 
 DRAWS = 199
 

@@ -10,11 +10,9 @@ from trueness.curves.curve import Curve
 from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.data.scales import PROBABILITY, UNIT
-from trueness.inference.intervals import check_level
-from trueness.inference.simulation import check_seed
 from trueness.metrics.drawing import normal_quantile
 from trueness.metrics.smooth import smooth_ece
-from trueness.options import check_bandwidth
+from trueness.options import check_bandwidth, check_level, check_seed
 from trueness.smoothing.cosine import REACH, smoothed
 from trueness.smoothing.kernel import grid_for, near_points, reflected_kernel
 from trueness.smoothing.smoothed import grid_cells, smoothed_masses

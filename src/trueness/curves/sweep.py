@@ -13,7 +13,7 @@ from trueness.errors import InputError
 from trueness.metrics.binned import binned_ece
 from trueness.metrics.logit_smoothed import logit_smoothed_ece
 from trueness.metrics.smooth import smooth_ece
-from trueness.summary.ruler import check_bins
+from trueness.options import check_bins
 
 BINS = (1, 2, 3, 5, 8, 10, 15, 20, 25, 50, 100)
 

@@ -4,7 +4,7 @@ A public function turns its arguments into a sample once (`as_sample`) and hands
 a second time, and nobody asks which of the two it is.
 """
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, cast
 
 from trueness._types import Values
 from trueness.data.certainties import Contradictions
@@ -113,7 +113,7 @@ def as_sample(y_true: Given, y_prob: Values | None = None, sample_weight: Values
         return SummarySample(y_true)
     if y_prob is None:
         raise InputError(f"{names[1]} is missing. Pass {names[0]} and {names[1]}, or a Summary alone.")
-    return RowSample(read_rows(y_true, y_prob, sample_weight, names=names))
+    return RowSample(read_rows(cast(Values, y_true), y_prob, sample_weight, names=names))
 
 
 def row_sample(y_true: Any, y_prob: Any, sample_weight: Any, *, what: str, names: Names = NAMES) -> RowSample:

@@ -13,11 +13,11 @@ from trueness._types import Rng
 from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, evidence
-from trueness.inference.intervals import check_level
-from trueness.inference.simulation import Progress, check_seed
+from trueness.inference.simulation import Progress
 from trueness.metrics.drawing import normal_quantile
 from trueness.metrics.registry import bind
 from trueness.metrics.scores import log_losses, square_losses
+from trueness.options import check_level, check_seed
 
 SCORES = {"brier_score": square_losses, "log_loss": log_losses}
 _FEWEST = 10  # events, and rows without one, from which a mean difference is about normal

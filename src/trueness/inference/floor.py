@@ -9,13 +9,12 @@ from trueness.inference.simulation import (
     Needs,
     Progress,
     Resampling,
-    check_resamples,
-    check_seed,
     refuse_soft,
     settled,
 )
 from trueness.metrics.drawing import Options
 from trueness.metrics.registry import BoundMetric, bind
+from trueness.options import check_count, check_seed
 
 
 def noise_floor(
@@ -68,7 +67,7 @@ def noise_floor(
     0.011
     """
     bound = bind(metric, options, what="metric")
-    resamples, seed = check_resamples(resamples), check_seed(rng)
+    resamples, seed = check_count("resamples", resamples), check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
     bound.value(sample)  # the metric checks its options
     resampling = Resampling(sample, [bound])

@@ -13,10 +13,11 @@ from trueness._types import Rng, Values
 from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
 from trueness.inference.significance import CalibrationTest, calibration_test
-from trueness.inference.simulation import Progress, check_resamples, check_seed
+from trueness.inference.simulation import Progress
 from trueness.inputs.containers import group_values
 from trueness.metrics.drawing import Options
 from trueness.metrics.registry import bind
+from trueness.options import check_count, check_seed
 from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
@@ -164,7 +165,7 @@ def group_tests(
     [('high', 8056, True), ('low', 11944, True)]
     """
     bind(statistic, options, what="statistic")
-    check_resamples(resamples)
+    check_count("resamples", resamples)
     seed = check_seed(rng)
     settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
     if isinstance(y_true, Mapping):

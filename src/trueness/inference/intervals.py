@@ -20,16 +20,14 @@ import numpy as np
 from trueness._types import Rng, Values
 from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
-from trueness.errors import InputError
 from trueness.inference.significance import few_signs, residual_variance
-from trueness.inference.simulation import Drawn, Needs, Progress, Resampling, check_seed, settled
+from trueness.inference.simulation import Drawn, Needs, Progress, Resampling, settled
 from trueness.metrics.drawing import LimitLaw, Norm, Options, normal_quantile, order_statistic
 from trueness.metrics.registry import BoundMetric, bind
-from trueness.options import check_choice
+from trueness.options import check_choice, check_level, check_seed
 
 DRAWS = 1999
 _BOOTSTRAP = 999
-_HIGHEST = 0.9999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,16 +121,6 @@ def confidence_interval(
     if few_rows(bound, resampling.base) is None:
         drawn = resampling.draw(seed, draws, [needs_of(bound, resampling)], progress).get(0)
     return interval_of(bound, value, resampling, drawn, alpha, draws, seed)
-
-
-def check_level(level: Any, highest: float = _HIGHEST) -> float:
-    """A fraction, not a percentage."""
-    number = isinstance(level, int | float | np.integer | np.floating) and not isinstance(level, bool)
-    if not number or not 0 < level < 1:
-        raise InputError(f"level: {level!r} is not a fraction in (0, 1). Pass for example 0.95, not 95.")
-    if level > highest:
-        raise InputError(f"level: {level!r} is beyond {highest}, for which too many draws would be needed. Pass at most that.")
-    return float(level)
 
 
 def draws_for(alpha: float) -> int:

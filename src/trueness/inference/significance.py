@@ -9,10 +9,10 @@ from trueness._text import show_pvalue
 from trueness._types import Floats, Rng, Values
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
-from trueness.inference.simulation import SOFT, Drawn, Needs, Progress, Resampling, check_resamples, check_seed
+from trueness.inference.simulation import SOFT, Drawn, Needs, Progress, Resampling
 from trueness.metrics.drawing import LimitLaw, Options
 from trueness.metrics.registry import BoundMetric, bind
-from trueness.options import check_choice
+from trueness.options import check_choice, check_count, check_seed
 
 _EACH_SIGN = 20  # residuals of either sign from which soft labels are trusted to show their own variance
 _SMALLEST = 5e-324
@@ -122,7 +122,7 @@ def calibration_test(
     bound = bind(statistic, options, what="statistic")
     check_choice("method", method, ("auto", "asymptotic", "simulated"))
     check_choice("weight_kind", weight_kind, ("importance", "frequency"))
-    resamples, seed = check_resamples(resamples), check_seed(rng)
+    resamples, seed = check_count("resamples", resamples), check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
     value = bound.value(sample)
     resampling = Resampling(sample, [bound], frequency=weight_kind == "frequency")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,24 +26,6 @@ SOFT = (
     "soft labels are probabilities, not events: outcomes cannot be drawn from the predictions. "
     "Test with statistic 'ecce_r' or 'ecce_mad'."
 )
-
-
-def check_seed(rng: Any) -> int:
-    """A whole number from which the same draws follow again."""
-    if rng is None:
-        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
-    if isinstance(rng, np.random.Generator):
-        return int(rng.integers(2**63))
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
-        return int(rng)
-    raise InputError(f"rng: {rng!r} is not None, a whole number from 0 on, or a numpy.random.Generator.")
-
-
-def check_resamples(value: Any) -> int:
-    """A positive whole number of draws."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise InputError(f"resamples: {value!r} is not a positive whole number.")
-    return int(value)
 
 
 class Regime(NamedTuple):

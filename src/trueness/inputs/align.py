@@ -1,16 +1,21 @@
 """pandas objects matched by their index."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
+from trueness._types import Ints
 from trueness.errors import InputError
 from trueness.inputs.frames import has_index, unwrapped
 from trueness.inputs.values import show
 
-__all__ = ["aligned"]
+__all__ = ["aligned", "same_index"]
+
+
+def same_index(x: Any, y: Any) -> bool:
+    """Whether two objects agree on which row is which, as far as pandas' labels can tell."""
+    x, y = unwrapped(x), unwrapped(y)
+    return not (has_index(x) and has_index(y)) or bool(x.index.equals(y.index))
 
 
 def aligned(given: list[Any], names: tuple[str, ...], align: str | None) -> tuple[list[Any], list[str]]:
@@ -20,7 +25,7 @@ def aligned(given: list[Any], names: tuple[str, ...], align: str | None) -> tupl
     notes: list[str] = []
     for k in indexed[1:]:
         index, base, other = given[k].index, given[indexed[0]].index, names[indexed[0]]
-        if len(index) != len(base) or (align != "index" and base.equals(index)):
+        if len(index) != len(base) or (align != "index" and same_index(given[indexed[0]], given[k])):
             continue
         if align == "position":
             notes.append(f"{names[k]}: matched with {other} by position; their indexes differ")
@@ -47,7 +52,7 @@ def _repeats(name: str, index: Any) -> str:
     )
 
 
-def _places(index: Any, base: Any, name: str) -> np.ndarray:
+def _places(index: Any, base: Any, name: str) -> Ints:
     """Where each label of `base` is in `index`; -1 where it is not."""
     try:
         return np.asarray(index.get_indexer(base))
@@ -55,7 +60,7 @@ def _places(index: Any, base: Any, name: str) -> np.ndarray:
         return _places_by_hand(index, base, name)
 
 
-def _places_by_hand(index: Any, base: Any, name: str) -> np.ndarray:
+def _places_by_hand(index: Any, base: Any, name: str) -> Ints:
     try:
         place = {label: row for row, label in enumerate(index)}
         return np.array([place.get(label, -1) for label in base])
@@ -66,7 +71,7 @@ def _places_by_hand(index: Any, base: Any, name: str) -> np.ndarray:
         ) from error
 
 
-def _index_differs(name: str, other: str, base: Any, index: Any, places: np.ndarray | None) -> str:
+def _index_differs(name: str, other: str, base: Any, index: Any, places: Ints | None) -> str:
     remedy = "Match by label with .reindex, or by position with .to_numpy() of both; summarize also takes align=."
     if places is None:
         return f"{name}: its index of {len(index)} labels differs from that of {other} and labels repeat. {remedy}"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from trueness.errors import InputError
-from trueness.inputs.rows import check_options
 from trueness.inputs.values import show
+from trueness.options import check_options
 
 __all__ = ["Columns", "Reading", "column_names"]
 

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._types import Array, Floats, Values
 from trueness.errors import InputError
-from trueness.inputs.columns import Column
+from trueness.inputs.align import same_index
+from trueness.inputs.columns import Column, roots
 from trueness.inputs.containers import as_column
+from trueness.inputs.frames import unwrapped
 from trueness.inputs.values import is_missing, is_number, show
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.intp]
 
@@ -32,7 +34,7 @@ class Table:
 
     length: int
     fetch: Callable[[int, int], Floats]  # rows start..stop, a fresh array
-    names: tuple[Any, ...]
+    names: tuple[Hashable, ...]
     named: bool  # False where the columns have positions only
     as_text: bool  # the names are a frame's strings: a label that prints the same is meant
     eps: float  # rounding unit of the type the numbers were computed in
@@ -44,9 +46,9 @@ class Table:
 
 def read_table(proba: Any, classes: Sequence[Hashable] | None) -> Table:
     """Any container of probabilities, its columns in the order of `classes` where that is given."""
-    wanted = None if classes is None else _distinct(classes)
+    names = None if classes is None else _distinct(classes)
     frame = _as_frame(proba)
-    table = _from_array(proba, wanted) if frame is None else _from_frame(frame, wanted)
+    table = _from_array(proba, names) if frame is None else _from_frame(frame, names)
     if table.width == 1:
         raise InputError(_BINARY.format(shape=(table.length, 1)))
     if table.length == 0:
@@ -54,10 +56,10 @@ def read_table(proba: Any, classes: Sequence[Hashable] | None) -> Table:
     return table
 
 
-def _distinct(classes: Sequence[Hashable]) -> tuple[Any, ...]:
+def _distinct(classes: Sequence[Hashable]) -> tuple[Hashable, ...]:
     if isinstance(classes, str):
         raise InputError(f"classes: {classes!r} is one string, not a list of classes. Give a list with a name per column.")
-    first: dict[Any, int] = {}
+    first: dict[Hashable, int] = {}
     names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
     for position, name in enumerate(names):
         if first.setdefault(name, position) != position:
@@ -70,7 +72,7 @@ def _distinct(classes: Sequence[Hashable]) -> tuple[Any, ...]:
 
 def _as_frame(proba: Any) -> Any:
     """A narwhals DataFrame, or None where `proba` is no data frame."""
-    if isinstance(proba, np.ndarray | list | tuple) or _is_torch(proba):
+    if isinstance(proba, np.ndarray | list | tuple) or "torch" in roots(proba):
         return None
     import narwhals as nw
 
@@ -82,7 +84,7 @@ def _as_frame(proba: Any) -> Any:
         raise InputError(f"proba: column names are repeated ({repeated}). Name every class once.") from fault
 
 
-def _from_frame(frame: Any, classes: tuple[Any, ...] | None) -> Table:
+def _from_frame(frame: Any, classes: tuple[Hashable, ...] | None) -> Table:
     names = tuple(frame.columns)
     as_text = all(isinstance(name, str) for name in names)
     order = names if classes is None else tuple(str(name) if as_text else name for name in classes)
@@ -97,7 +99,7 @@ def _from_frame(frame: Any, classes: tuple[Any, ...] | None) -> Table:
     return _from_columns(columns, classes or names, named=True, as_text=as_text)
 
 
-def _from_columns(columns: list[Column], names: tuple[Any, ...], *, named: bool, as_text: bool) -> Table:
+def _from_columns(columns: list[Column], names: tuple[Hashable, ...], *, named: bool, as_text: bool) -> Table:
     for column in columns:
         if column.labels is not None:
             _refuse_text(column)
@@ -112,7 +114,7 @@ def _from_columns(columns: list[Column], names: tuple[Any, ...], *, named: bool,
 
 
 def _refuse_text(column: Column) -> None:
-    values = [column.at(row) for row in range(column.length)]
+    values = [column.item(row) for row in range(column.length)]
     bad = [row for row, value in enumerate(values) if not (is_number(value) or is_missing(value))]
     if bad:
         raise InputError(
@@ -121,7 +123,7 @@ def _refuse_text(column: Column) -> None:
         )
 
 
-def _from_array(proba: Any, classes: tuple[Any, ...] | None) -> Table:
+def _from_array(proba: Any, classes: tuple[Hashable, ...] | None) -> Table:
     values, eps = _as_array(proba)
     if values.ndim != 2:
         raise InputError(
@@ -152,9 +154,9 @@ def _from_array(proba: Any, classes: tuple[Any, ...] | None) -> Table:
     )
 
 
-def _as_array(proba: Any) -> tuple[NDArray[Any], float]:
+def _as_array(proba: Any) -> tuple[Array, float]:
     """An array as it is, and the rounding unit where its type no longer tells."""
-    if _is_torch(proba):
+    if "torch" in roots(proba):
         dense = proba.detach() if str(proba.layout) == "torch.strided" else proba.detach().to_dense()
         short = str(dense.dtype) == "torch.bfloat16"
         array = (dense.float() if short else dense).cpu().resolve_neg().resolve_conj().numpy()
@@ -171,10 +173,6 @@ def _as_array(proba: Any) -> tuple[NDArray[Any], float]:
         ) from fault
 
 
-def _is_torch(values: Any) -> bool:
-    return type(values).__module__.partition(".")[0] == "torch"
-
-
 def blocks(table: Table, from_logits: bool) -> Iterator[tuple[slice, Floats, Floats]]:
     """Rows by the block: which, what ranks their classes, and the probabilities; faults are raised after the last."""
     if not isinstance(from_logits, bool | np.bool_):
@@ -184,11 +182,11 @@ def blocks(table: Table, from_logits: bool) -> Iterator[tuple[slice, Floats, Flo
     for start in range(0, table.length, step):
         rows = slice(start, min(start + step, table.length))
         values = table.fetch(rows.start, rows.stop)
-        whole = checks.finite(start, values)
+        complete = checks.finite(start, values)
         if from_logits:
             yield rows, values, _softmax(values)
         else:
-            checks.probabilities(start, values, whole)
+            checks.probabilities(start, values, complete)
             np.clip(values, 0.0, 1.0, out=values)
             yield rows, values, values
     checks.settle()
@@ -241,13 +239,13 @@ class _Checks:
         self.missing.first(start, bad, block)
         return np.logical_not(bad.any(axis=1))
 
-    def probabilities(self, start: int, block: Floats, whole: Flags) -> None:
+    def probabilities(self, start: int, block: Floats, complete: Flags) -> None:
         """Note values outside [0, 1] by more than rounding explains, and rows whose sum is not 1."""
-        eps, among = self.table.eps, whole[:, None]
+        eps, among = self.table.eps, complete[:, None]
         self.low = min(self.low, float(block.min(initial=np.inf, where=among)))
         self.high = max(self.high, float(block.max(initial=-np.inf, where=among)))
         self.outside.first(start, ((block < -4 * eps) | (block > 1 + 4 * eps)) & among, block)
-        sums = np.where(whole, block.sum(axis=1, where=among), 1.0)
+        sums = np.where(complete, block.sum(axis=1, where=among), 1.0)
         self.total.worst(start, sums, 8 * self.table.width * eps)
 
     def settle(self) -> None:
@@ -280,7 +278,7 @@ class _Checks:
         return "Probabilities lie between 0 and 1; if these are logits, pass from_logits=True."
 
 
-def read_labels(y_true: Any, proba: Any, table: Table) -> Codes:
+def read_labels(y_true: Values, proba: Any, table: Table) -> Codes:
     """The column of each row's label."""
     shape: tuple[int, ...] = tuple(getattr(y_true, "shape", (0,)))
     if len(shape) == 2 and shape[1] != 1:
@@ -299,30 +297,28 @@ def read_labels(y_true: Any, proba: Any, table: Table) -> Codes:
     return codes
 
 
-def _check_index(y_true: Any, proba: Any) -> None:
+def _check_index(y_true: Values, proba: Any) -> None:
     """Two pandas objects must agree on which row is which."""
-    for data in (y_true, proba):
-        if type(data).__module__.partition(".")[0] != "pandas" or not hasattr(data, "index"):
-            return
-    ours, theirs = y_true.index, proba.index
-    if not ours.equals(theirs):
-        differ = [row for row in range(len(ours)) if ours[row] != theirs[row]] or [0]
-        raise InputError(
-            f"y_true and proba: {len(differ)} of {len(ours)} rows have different index labels (first: row {differ[0]}, "
-            f"{show(ours[differ[0]])} and {show(theirs[differ[0]])}). Align the two, or reset both indexes if the rows "
-            "go by position."
-        )
+    if same_index(y_true, proba):
+        return
+    ours, theirs = unwrapped(y_true).index, unwrapped(proba).index
+    differ = [row for row in range(len(ours)) if ours[row] != theirs[row]] or [0]
+    raise InputError(
+        f"y_true and proba: {len(differ)} of {len(ours)} rows have different index labels (first: row {differ[0]}, "
+        f"{show(ours[differ[0]])} and {show(theirs[differ[0]])}). Align the two, or reset both indexes if the rows "
+        "go by position."
+    )
 
 
 def _encode(labels: Column, table: Table) -> Codes:
-    place: dict[Any, int] = {name: j for j, name in enumerate(table.names)}
+    place: dict[Hashable, int] = {name: j for j, name in enumerate(table.names)}
     text = {str(name): j for j, name in enumerate(table.names)} if table.as_text else {}
 
-    def code(label: Any) -> int:
+    def code(label: Hashable) -> int:
         if is_missing(label):
             return _MISSING
-        whole = int(label) if isinstance(label, float) and label.is_integer() else label
-        return place.get(label, text.get(str(whole), _UNKNOWN))
+        plain = int(label) if isinstance(label, float) and label.is_integer() else label
+        return place.get(label, text.get(str(plain), _UNKNOWN))
 
     if labels.labels is None:
         values, inverse = np.unique(labels.chunk(0, labels.length), return_inverse=True)
@@ -341,7 +337,7 @@ def _check_codes(codes: Codes, labels: Column, table: Table) -> None:
     if len(missing):
         problems.append(
             f"y_true: {len(missing)} of {len(codes)} labels are missing (first: row {missing[0]}, value "
-            f"{show(labels.at(int(missing[0])))}). Remove these rows, or find out what came true."
+            f"{show(labels.item(int(missing[0])))}). Remove these rows, or find out what came true."
         )
     if len(unknown):
         why = (
@@ -352,12 +348,12 @@ def _check_codes(codes: Codes, labels: Column, table: Table) -> None:
         )
         problems.append(
             f"y_true: {len(unknown)} of {len(codes)} labels have no column (first: row {unknown[0]}, value "
-            f"{show(labels.at(int(unknown[0])))}), which {why}"
+            f"{show(labels.item(int(unknown[0])))}), which {why}"
         )
     if problems:
         raise InputError("\n".join(problems))
 
 
-def _listed(names: Sequence[Any]) -> str:
+def _listed(names: Sequence[object]) -> str:
     more = f", ... {len(names)} in all" if len(names) > 10 else ""
     return f"[{', '.join(show(name) for name in names[:10])}{more}]"

@@ -1,7 +1,5 @@
 """One column of the data, read a few rows at a time, and the columns that arrays, objects and text make."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -9,7 +7,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from trueness._types import Array
 from trueness.errors import InputError
+from trueness.inputs.remedies import option
 from trueness.inputs.values import is_missing, is_number, is_unusable, show
 
 __all__ = [
@@ -41,24 +41,24 @@ class Column:
     length: int
     dtype: str
     tolerance: float
-    fetch: Callable[[int, int], np.ndarray]
+    fetch: Callable[[int, int], Array]
     # The value of one row as its owner would see it, for messages; read through `fetch` where None.
     value: Callable[[int], object] | None = None
     # Where the column holds something other than numbers: rows start..stop, None where missing.
-    labels: Callable[[int, int], list[Any]] | None = None
+    labels: Callable[[int, int], list[object]] | None = None
     # Where a row stands in its file, for messages.
     place: Callable[[int], str] | None = None
 
-    def chunk(self, start: int, stop: int) -> np.ndarray:
+    def chunk(self, start: int, stop: int) -> Array:
         """Rows start..stop as bool, integers or floats, NaN where missing; a view of the source where it can be."""
         return self.fetch(start, min(stop, self.length))
 
-    def at(self, row: int) -> object:
+    def item(self, row: int) -> object:
         """The value of one row as in the source."""
         if self.value is not None:
             return self.value(row)
-        item: object = self.chunk(row, row + 1)[0]
-        return item
+        value: object = self.chunk(row, row + 1)[0]
+        return value
 
     def first(self, row: int) -> str:
         """A row and its value as messages name them."""
@@ -66,7 +66,7 @@ class Column:
         if self.place is not None:
             place = self.place(row)
             where = place if place.startswith(f"{where} ") else f"{where}, {place}"
-        return f"(first: {where}, value {show(self.at(row))})"
+        return f"(first: {where}, value {show(self.item(row))})"
 
 
 def columns_text(names: Sequence[str]) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def columns_text(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(f"column {show(name)}" for name in names)
 
 
-def missing_column(name: str, known: Sequence[Any], where: str = "") -> str:
+def missing_column(name: str, known: Sequence[object], where: str = "") -> str:
     """What to say of a column that is not there."""
     from difflib import get_close_matches
 
@@ -86,7 +86,7 @@ def missing_column(name: str, known: Sequence[Any], where: str = "") -> str:
     return f"there is no column {show(name)}{where}; the columns are {listed}.{guess}"
 
 
-def roots(x: Any) -> set[str]:
+def roots(x: object) -> set[str]:
     """The packages that an object's type and its bases come from."""
     return {base.__module__.partition(".")[0] for base in type(x).__mro__}
 
@@ -136,7 +136,7 @@ def rounding(dtype: np.dtype[Any]) -> float:
     return 4.0 * max(float(np.finfo(dtype).eps), 2.0**-52) if dtype.kind == "f" else 0.0
 
 
-def array_column(x: np.ndarray, name: str) -> Column:
+def array_column(x: Array, name: str) -> Column:
     """A NumPy array of any dtype, read in place where its numbers are native."""
     x = np.asarray(x)
     require_one_column(x.shape, name)
@@ -160,7 +160,7 @@ def array_column(x: np.ndarray, name: str) -> Column:
         refuse_dtype(name, dtype.name, length, lambda: x[0], remedy)
     native = np.dtype(np.float64) if dtype.itemsize > 8 else dtype.newbyteorder("=")
 
-    def fetch(start: int, stop: int) -> np.ndarray:
+    def fetch(start: int, stop: int) -> Array:
         part = x[start:stop]
         if part.dtype == native and part.dtype.isnative:
             return part
@@ -187,8 +187,8 @@ def masked_column(x: np.ma.MaskedArray[Any, Any], name: str) -> Column:
     return _with_mask(array_column(np.asarray(data), name), mask, lambda row: x[row])
 
 
-def _with_mask(column: Column, mask: np.ndarray, value: Callable[[int], object]) -> Column:
-    def fetch(start: int, stop: int) -> np.ndarray:
+def _with_mask(column: Column, mask: Array, value: Callable[[int], object]) -> Column:
+    def fetch(start: int, stop: int) -> Array:
         part, absent = column.fetch(start, stop), mask[start:stop]
         if not absent.any():
             return part
@@ -199,17 +199,17 @@ def _with_mask(column: Column, mask: np.ndarray, value: Callable[[int], object])
     return replace(column, fetch=fetch, value=value)
 
 
-def text_column(name: str, length: int, dtype: str, labels: Callable[[int, int], list[Any]]) -> Column:
+def text_column(name: str, length: int, dtype: str, labels: Callable[[int, int], list[object]]) -> Column:
     """A column of labels; it has numbers only once a label has been named as the event."""
 
-    def fetch(start: int, stop: int) -> np.ndarray:
-        raise InputError(f"{name}: values of dtype {dtype} are not numbers. Name the event with pos_label=.")
+    def fetch(start: int, stop: int) -> Array:
+        raise (f"{name}: values of dtype {dtype} are not numbers. Name the event with " + option("pos_label") + ".").error()
 
-    def present(start: int, stop: int) -> list[Any]:
-        found = labels(start, stop)
-        if set(map(type, found)) <= {str, bytes, type(None)}:
-            return found
-        return [None if is_unusable(label) else label for label in found]
+    def present(start: int, stop: int) -> list[object]:
+        values = labels(start, stop)
+        if set(map(type, values)) <= {str, bytes, type(None)}:
+            return values
+        return [None if is_unusable(value) else value for value in values]
 
     return Column(
         name=name,
@@ -222,10 +222,10 @@ def text_column(name: str, length: int, dtype: str, labels: Callable[[int, int],
     )
 
 
-def object_column(values: list[Any], name: str) -> Column:
+def object_column(values: list[object], name: str) -> Column:
     """Python objects: converted once where every one is a number or missing, else labels."""
     kinds = set(map(type, values))
-    floats: np.ndarray | None = None
+    floats: Array | None = None
     if kinds <= {float, int, bool, type(None)}:
         try:
             floats = np.array(values, dtype=np.float64)

@@ -1,7 +1,5 @@
 """Any container that holds one column, recognised and read; an iterator's chunks become one column."""
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_right
 from collections import deque
@@ -11,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trueness._types import Array
 from trueness.errors import InputError
 from trueness.inputs.columns import ELSEWHERE, Column, array_column, masked_column, refuse, roots
 from trueness.inputs.frames import ADAPTERS, unwrapped
@@ -72,7 +71,7 @@ def _attempt(read: Callable[[Any], Any], x: Any, name: str) -> Any:
 
 
 def _range(x: range, name: str) -> Column:
-    def fetch(start: int, stop: int) -> np.ndarray:
+    def fetch(start: int, stop: int) -> Array:
         return np.arange(start, stop, dtype=np.int64) * x.step + x.start
 
     return Column(name=name, length=_attempt(len, x, name), dtype="int64", tolerance=0.0, fetch=fetch)
@@ -106,7 +105,7 @@ def changed_dtype(column: Column, first: Column) -> str:
     """What to say of a chunk whose dtype is not the first one's."""
     return (
         f"{column.name}: its {column.length} values are of dtype {column.dtype}, the first chunk's of {first.dtype} "
-        f"(first: row 0, value {show(column.at(0))}). Give every chunk the same dtype."
+        f"(first: row 0, value {show(column.item(0))}). Give every chunk the same dtype."
     )
 
 
@@ -125,13 +124,13 @@ def _concatenated(columns: list[Column], name: str) -> Column:
             yield column, row, row + taken
             start += taken
 
-    def fetch(start: int, stop: int) -> np.ndarray:
+    def fetch(start: int, stop: int) -> Array:
         parts = [column.chunk(first, last) for column, first, last in pieces(start, stop)]
         return parts[0] if len(parts) == 1 else np.concatenate(parts or [np.empty(0)])
 
     def value(row: int) -> object:
         column, inside = place(row)
-        return column.at(inside)
+        return column.item(inside)
 
     labels: Callable[[int, int], list[Any]] | None = None
     if any(column.labels is not None for column in columns):

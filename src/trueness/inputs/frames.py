@@ -4,14 +4,13 @@ Nothing here imports them: an object is recognised by the module its type comes 
 methods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from trueness._types import Array
 from trueness.errors import InputError
 from trueness.inputs.columns import (
     Column,
@@ -50,7 +49,7 @@ def unwrapped(x: Any) -> Any:
     return x.to_native() if "narwhals" in roots(x) and hasattr(x, "to_native") else x
 
 
-def has_index(x: Any) -> bool:
+def has_index(x: object) -> bool:
     """Whether rows carry pandas' labels."""
     return "pandas" in roots(x) and hasattr(x, "iloc")
 
@@ -107,11 +106,11 @@ def _polars(x: Any, name: str) -> Column:
     if dtype not in ("Boolean", "Null") and not x.dtype.is_integer() and not x.dtype.is_float():
         refuse_dtype(name, dtype, length, lambda: x[0])
 
-    def fetch(start: int, stop: int) -> np.ndarray:
+    def fetch(start: int, stop: int) -> Array:
         part = x.slice(start, stop - start)
         if part.null_count() or dtype == "Int128" or dtype == "UInt128":
             part = part.cast(float)
-        array: np.ndarray = part.to_numpy()
+        array: Array = part.to_numpy()
         return array
 
     tolerance = rounding(np.dtype(dtype.lower())) if x.dtype.is_float() else 0.0
@@ -132,7 +131,7 @@ def _arrow(x: Any, name: str) -> Column:
     if kind not in _READABLE | {"null"}:
         refuse_dtype(name, kind, length, lambda: x[0].as_py())
 
-    def fetch(start: int, stop: int) -> np.ndarray:
+    def fetch(start: int, stop: int) -> Array:
         part = x.slice(start, stop - start)
         return np.asarray(part.cast("float64", safe=False) if part.null_count else part)
 
@@ -156,9 +155,9 @@ def _torch(x: Any, name: str) -> Column:
     if dtype not in _READABLE | {"bfloat16"}:
         refuse_dtype(name, dtype, length, lambda: x[0].item())
 
-    def fetch(start: int, stop: int) -> np.ndarray:
+    def fetch(start: int, stop: int) -> Array:
         part = x[start:stop].cpu().resolve_neg()
-        array: np.ndarray = (part.float() if dtype == "bfloat16" else part).numpy()
+        array: Array = (part.float() if dtype == "bfloat16" else part).numpy()
         return array
 
     tolerance = 4 * 2.0**-7 if dtype == "bfloat16" else rounding(np.dtype(dtype))

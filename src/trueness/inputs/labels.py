@@ -1,16 +1,15 @@
 """Labels instead of numbers: which one is the event, which occur, and what to say where none has been named."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from trueness.errors import InputError
+from trueness._types import Array
 from trueness.inputs.columns import CHUNK, Column
+from trueness.inputs.remedies import Words, as_option, option
 from trueness.inputs.values import are, is_chunk, is_number, show, stem
 
 __all__ = ["Observed", "how_to_map", "is_number_text", "mapped", "not_numbers", "occurs", "require_label", "text_problem"]
@@ -19,44 +18,44 @@ _LISTED = 10  # observed values a message lists
 _COUNTED = 10_000  # distinct values counted before giving up on a complete list
 
 
-def mapped(y: Column, pos_label: Any) -> Column:
+def mapped(y: Column, pos_label: object) -> Column:
     """Outcomes from labels: 1 where the label is `pos_label`, 0 elsewhere, NaN where missing."""
 
-    def from_labels(start: int, stop: int) -> np.ndarray:
+    def from_labels(start: int, stop: int) -> Array:
         labels = y.labels(start, stop) if y.labels is not None else []
         equal = _equal_labels(labels, pos_label)
         if type(None) not in set(map(type, labels)):
             return equal
         return np.where([label is None for label in labels], np.nan, equal)
 
-    def from_numbers(start: int, stop: int) -> np.ndarray:
+    def from_numbers(start: int, stop: int) -> Array:
         part = y.chunk(start, stop)
         equal = _equal_numbers(part, pos_label)
         if equal.any() and _is_coarse(part, pos_label):
             rows = np.flatnonzero(equal)
-            equal[rows] = [_plain(y.at(start + int(row))) == _plain(pos_label) for row in rows]
+            equal[rows] = [_plain(y.item(start + int(row))) == _plain(pos_label) for row in rows]
         if part.dtype.kind != "f" or (finite := np.isfinite(part)).all():
             return equal
         return np.where(finite, equal, part.astype(np.float64))
 
-    return replace(y, tolerance=0.0, fetch=from_numbers if y.labels is None else from_labels, value=y.at, labels=None)
+    return replace(y, tolerance=0.0, fetch=from_numbers if y.labels is None else from_labels, value=y.item, labels=None)
 
 
-def _equal_labels(labels: list[Any], pos_label: Any) -> np.ndarray:
+def _equal_labels(labels: list[object], pos_label: object) -> Array:
     try:
         return np.fromiter((label == pos_label for label in labels), dtype=bool, count=len(labels))
     except Exception:  # some label's == fails, or answers with an array
         return np.array([_is_equal(label, pos_label) for label in labels], dtype=bool)
 
 
-def _is_equal(label: Any, pos_label: Any) -> bool:
+def _is_equal(label: object, pos_label: object) -> bool:
     try:
         return bool(label == pos_label)
     except Exception:
         return False
 
 
-def _equal_numbers(part: np.ndarray, pos_label: Any) -> np.ndarray:
+def _equal_numbers(part: Array, pos_label: object) -> Array:
     if not is_number(pos_label):
         return np.zeros(len(part), dtype=bool)
     try:
@@ -66,17 +65,17 @@ def _equal_numbers(part: np.ndarray, pos_label: Any) -> np.ndarray:
         return np.zeros(len(part), dtype=bool)
 
 
-def _is_coarse(part: np.ndarray, pos_label: Any) -> bool:
+def _is_coarse(part: Array, pos_label: Any) -> bool:
     """Whether the comparison was made in float64 among whole numbers it no longer tells apart."""
     exact = part.dtype.kind != "f" and isinstance(pos_label, (int, np.integer))
     return not exact and not -(2.0**53) < pos_label < 2.0**53
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def occurs(column: Column, pos_label: Any) -> bool:
+def occurs(column: Column, pos_label: object) -> bool:
     """Whether any row has this label."""
     events = mapped(column, pos_label)
     return any((events.chunk(start, start + CHUNK) == 1.0).any() for start in range(0, column.length, CHUNK))
@@ -93,7 +92,7 @@ class Observed:
     counts: Counter[Any] = field(default_factory=Counter)
     total: int = 0
 
-    def add(self, column: Column) -> Observed:
+    def add(self, column: Column) -> Self:
         """Count the values of one more column, the missing ones left out."""
         for start in range(0, column.length, CHUNK):
             for value, size in _sizes(column, start, start + CHUNK):
@@ -110,16 +109,16 @@ class Observed:
         return f"Observed values: {listed} and {'at least ' if len(self.counts) >= _COUNTED else ''}{more} more."
 
 
-def _sizes(column: Column, start: int, stop: int) -> Iterable[tuple[Any, int]]:
+def _sizes(column: Column, start: int, stop: int) -> Iterable[tuple[object, int]]:
     if column.labels is not None:
         return Counter(_key(label) for label in column.labels(start, stop) if label is not None).items()
     part = column.chunk(start, stop)
     values, sizes = np.unique(part[np.isfinite(part)], return_counts=True)
-    whole = column.tolerance == 0.0
-    return [(int(value) if whole else value, int(size)) for value, size in zip(values, sizes, strict=True)]
+    integral = column.tolerance == 0.0
+    return [(int(value) if integral else value, int(size)) for value, size in zip(values, sizes, strict=True)]
 
 
-def _key(label: Any) -> Any:
+def _key(label: object) -> object:
     try:
         hash(label)
     except Exception:
@@ -127,17 +126,17 @@ def _key(label: Any) -> Any:
     return label
 
 
-def require_label(name: str, observed: Observed, pos_label: Any) -> None:
+def require_label(name: str, observed: Observed, pos_label: object) -> None:
     """A label that never occurs is a mistake unless one class alone, of its own kind, was observed."""
     counts = observed.counts
     if len(counts) >= 2 or (counts and not any(_alike(value, pos_label) for value in counts)):
-        raise InputError(
-            f"{name}: 0 of {observed.total} values equal pos_label={show(pos_label)} of type {type(pos_label).__name__}. "
-            f"{observed} Pass the one that means the event as pos_label=."
-        )
+        given = option("pos_label", show(pos_label))
+        remedy = f"{observed} Pass the one that means the event " + as_option("pos_label") + "."
+        kind = f" of type {type(pos_label).__name__}. "
+        raise (f"{name}: 0 of {observed.total} values equal " + given + kind + remedy).error()
 
 
-def _alike(value: Any, pos_label: Any) -> bool:
+def _alike(value: object, pos_label: object) -> bool:
     """Whether two labels could be classes of one column."""
     if isinstance(value, _Unhashable):
         return False
@@ -146,19 +145,17 @@ def _alike(value: Any, pos_label: Any) -> bool:
     return isinstance(value, type(pos_label)) or isinstance(pos_label, type(value))
 
 
-def how_to_map(column: Column, observed: Observed) -> str:
+def how_to_map(column: Column, observed: Observed) -> Words:
     """The values that occur, and how to name one of them as the event."""
     usable = [value for value in observed.counts if not isinstance(value, _Unhashable) and not is_chunk(value)]
     if not usable:
-        return f"{observed} Give each row one label, such as a number or a text."
+        return Words.plain(f"{observed} Give each row one label, such as a number or a text.")
     event = max(usable, key=lambda value: (isinstance(value, str), value if is_number(value) else 0, show(value)))
-    return (
-        f"{observed} Say which value means the event: pos_label={show(event)} on summarize, assess or "
-        f"compare, or pass {stem(column.name)} == {show(event)}."
-    )
+    by_hand = Words(f" on summarize, assess or compare, or pass {stem(column.name)} == {show(event)}", "")
+    return f"{observed} Say which value means the event: " + option("pos_label", show(event)) + by_hand + "."
 
 
-def not_numbers(column: Column, *, outcome: bool) -> str:
+def not_numbers(column: Column, *, outcome: bool) -> Words:
     """What to say of a column that holds something other than numbers."""
     counts, rows = Counter[bool](), dict[bool, int]()
     for start in range(0, column.length, CHUNK):
@@ -168,13 +165,15 @@ def not_numbers(column: Column, *, outcome: bool) -> str:
                 rows.setdefault(is_number(label), row)
     if not rows:
         missing = are(column.length, column.length, f"missing in a column of dtype {column.dtype}")
-        return f"{column.name}: {missing} (first: row 0, value {show(column.at(0))}). Pass a column that holds values."
+        first = f"(first: row 0, value {show(column.item(0))})"
+        return Words.plain(f"{column.name}: {missing} {first}. Pass a column that holds values.")
     number = False not in rows  # numbers kept as categories
-    first = column.at(rows[number])
-    what = f"of type {type(first).__name__} in a column of dtype {column.dtype}, not numbers"
-    remedy = how_to_map(column, Observed().add(column)) if outcome else "Convert the column to numbers first."
-    values = are(counts[number], column.length, what)
-    return f"{column.name}: {values} (first: row {rows[number]}, value {show(first)}). {remedy}"
+    value = column.item(rows[number])
+    what = f"of type {type(value).__name__} in a column of dtype {column.dtype}, not numbers"
+    told = f"{column.name}: {are(counts[number], column.length, what)} (first: row {rows[number]}, value {show(value)}). "
+    return told + (
+        how_to_map(column, Observed().add(column)) if outcome else Words.plain("Convert the column to numbers first.")
+    )
 
 
 def is_number_text(text: str) -> bool:
@@ -186,11 +185,10 @@ def is_number_text(text: str) -> bool:
     return "_" not in text
 
 
-def text_problem(name: str, total: int, count: int, place: str, first: str, observed: Observed | None) -> str:
+def text_problem(name: str, total: int, count: int, place: str, first: str, observed: Observed | None) -> Words:
     """What to say of text in a file that is not a number; `observed` lists an outcome's labels."""
-    values = are(count, total, "text, not numbers")
-    remedy = "Write plain numbers, with a decimal point." if "," in first else "Write plain numbers."
-    if observed is not None:
-        event = max(observed.counts, key=str)
-        remedy = f"{observed} Say which value means the event, for example pos_label={show(event)}."
-    return f"{name}: {values} (first: {place}, value {show(first)}). {remedy}"
+    told = f"{name}: {are(count, total, 'text, not numbers')} (first: {place}, value {show(first)}). "
+    if observed is None:
+        return Words.plain(told + ("Write plain numbers, with a decimal point." if "," in first else "Write plain numbers."))
+    event = option("pos_label", show(max(observed.counts, key=str)))
+    return f"{told}{observed} Say which value means the event, for example " + event + "."

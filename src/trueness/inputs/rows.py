@@ -1,24 +1,37 @@
 """Outcomes, predictions and weights, checked: the only place that decides which rows can be used and says why not."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from trueness._types import Array, Floats, Ints, Values
 from trueness.errors import InputError
 from trueness.inputs.align import aligned
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.containers import as_column, changed_dtype
-from trueness.inputs.faults import DROPPABLE, REASONS, check_fraction, check_weight, problems
+from trueness.inputs.faults import (
+    FAULTS,
+    OUTCOME,
+    PREDICTION,
+    WEIGHT,
+    ZERO,
+    by_reason,
+    check_fraction,
+    check_weight,
+    count_codes,
+    problems,
+    refused,
+)
 from trueness.inputs.labels import Observed, mapped, not_numbers, occurs, require_label
-from trueness.inputs.values import is_chunk, is_missing, show, stem
+from trueness.inputs.remedies import lines
+from trueness.inputs.values import is_chunk, show, stem
+from trueness.options import check_options
 
-ZERO_WEIGHT = "zero weight"
 # Squares of weights between these have sums that neither overflow nor vanish, over any number of rows.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 2.0**-300, 2.0**300
 
@@ -30,13 +43,13 @@ _NAMES: _Names = ("y_true", "y_prob", "sample_weight")
 class Arrays:
     """The usable rows in float64."""
 
-    f: np.ndarray
-    y: np.ndarray
-    w: np.ndarray | None
+    f: Floats
+    y: Floats
+    w: Floats | None
     soft: bool
     clipped: int
     rejected: dict[str, int]
-    kept: np.ndarray | None = None  # which of the rows given these are; None for all
+    kept: NDArray[np.bool_] | None = None  # which of the rows given these are; None for all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,11 +65,12 @@ class Rows:
     def __len__(self) -> int:
         return self.y.length
 
-    def taken(self, at: np.ndarray) -> Rows:
+    def taken(self, places: Ints) -> Self:
         """Some of the rows, by their places."""
-        return replace(self, y=_taken(self.y, at), f=_taken(self.f, at), w=None if self.w is None else _taken(self.w, at))
+        w = None if self.w is None else _taken(self.w, places)
+        return replace(self, y=_taken(self.y, places), f=_taken(self.f, places), w=w)
 
-    def between(self, start: int, stop: int) -> Rows:
+    def between(self, start: int, stop: int) -> Self:
         """Rows start … stop."""
         w = None if self.w is None else _between(self.w, start, stop)
         return replace(self, y=_between(self.y, start, stop), f=_between(self.f, start, stop), w=w)
@@ -66,18 +80,15 @@ class Rows:
         n = len(self)
         source = self.y.chunk(0, n)
         codes, f, y, w, clipped = classify(self, self.f.chunk(0, n), source, None if self.w is None else self.w.chunk(0, n))
-        rejected: dict[str, int] = {}
-        keep: np.ndarray | None = None
-        if codes.any():
-            rejected = {reason: count for code, reason in REASONS.items() if (count := int(np.count_nonzero(codes == code)))}
-            if self.nan == "raise" or any(rejected.get(reason) for code, reason in REASONS.items() if code not in DROPPABLE):
-                raise_bad_rows(self)
-            keep = codes == 0
+        counts = count_codes(codes)
+        if refused(counts, self.nan):
+            raise_bad_rows(self)
+        keep: NDArray[np.bool_] | None = codes == 0 if counts else None
         if w is not None and (zero := w == 0.0).any():
             keep = np.ones(n, dtype=bool) if keep is None else keep
-            if dropped := int(np.count_nonzero(keep & zero)):
-                rejected[ZERO_WEIGHT] = dropped
+            counts[ZERO] = int(np.count_nonzero(keep & zero))
             keep &= ~zero
+        rejected = by_reason(counts)
         if keep is not None:
             f, y, w = f[keep], y[keep], None if w is None else w[keep]
         if whole and not f.size:
@@ -88,9 +99,9 @@ class Rows:
         return Arrays(f=f, y=y, w=w, soft=soft, clipped=clipped, rejected=rejected, kept=keep)
 
 
-def _taken(column: Column, at: np.ndarray) -> Column:
-    values = column.chunk(0, column.length)[at]
-    return replace(column, length=len(at), fetch=lambda a, b: values[a:b], value=lambda row: column.at(int(at[row])))
+def _taken(column: Column, places: Ints) -> Column:
+    values = column.chunk(0, column.length)[places]
+    return replace(column, length=len(places), fetch=lambda a, b: values[a:b], value=lambda row: column.item(int(places[row])))
 
 
 def _between(column: Column, start: int, stop: int) -> Column:
@@ -99,17 +110,17 @@ def _between(column: Column, start: int, stop: int) -> Column:
         column,
         length=stop - start,
         fetch=lambda a, b: column.chunk(start + a, start + b),
-        value=lambda row: column.at(start + row),
+        value=lambda row: column.item(start + row),
     )
 
 
 def read_rows(
-    y_true: Any,
-    y_prob: Any,
-    sample_weight: Any = None,
+    y_true: Values,
+    y_prob: Values,
+    sample_weight: Values | None = None,
     *,
     nan: str = "raise",
-    pos_label: Any = None,
+    pos_label: object = None,
     align: str | None = None,
     names: _Names = _NAMES,
     whole: bool = True,
@@ -127,19 +138,22 @@ def read_rows(
     return _rows(y, f, w, notes, nan, pos_label)
 
 
-def chunk_stream(y_true: Any, y_prob: Any, sample_weight: Any = None, *, nan: str, pos_label: Any) -> Iterator[Rows] | None:
+def chunk_stream(
+    y_true: Values, y_prob: Values, sample_weight: Values | None = None, *, nan: str, pos_label: object
+) -> Iterator[Rows] | None:
     """One `Rows` for every chunk when the arguments are iterators, else None."""
-    given = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
-    if not all(isinstance(x, Iterator) for x in given):
+    columns = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
+    given = [column for column in columns if isinstance(column, Iterator)]
+    if len(given) < len(columns):
         return None
     check_options(nan, None, pos_label)
     _check_distinct(given, _NAMES)
     return _stream(given, nan, pos_label)
 
 
-def _stream(given: list[Iterator[Any]], nan: str, pos_label: Any) -> Iterator[Rows]:
+def _stream(given: list[Iterator[Any]], nan: str, pos_label: object) -> Iterator[Rows]:
     first: list[tuple[Column, bool]] = []
-    found, observed, ended = pos_label is None, Observed(), object()
+    occurred, observed, ended = pos_label is None, Observed(), object()
     for number, items in enumerate(zip_longest(*given, fillvalue=ended)):
         if number == 0 and not any(is_chunk(item) for item in items) and not any(item is ended for item in items):
             yield _from_scalars(given, items, nan, pos_label)
@@ -155,12 +169,12 @@ def _stream(given: list[Iterator[Any]], nan: str, pos_label: Any) -> Iterator[Ro
         for (column, is_list), (earlier, was_list) in zip(kinds, first, strict=True):
             if column.dtype != earlier.dtype and not (is_list and was_list):
                 raise InputError(changed_dtype(column, earlier))
-        if not found and not (found := occurs(y, pos_label)):
+        if not occurred and not (occurred := occurs(y, pos_label)):
             observed.add(y)
         yield _rows(y, f, w, notes, nan, pos_label)
     if not first:
         raise InputError("y_true and y_prob: no rows (0 values in all chunks). Pass at least one row.")
-    if not found:
+    if not occurred:
         require_label("y_true", observed, pos_label)
 
 
@@ -177,25 +191,23 @@ def _check_items(number: int, items: tuple[Any, ...], ended: object) -> None:
         raise InputError(f"chunk {number}: {kinds}. Every item must be a chunk of rows, such as an array.")
 
 
-def _from_scalars(given: list[Iterator[Any]], items: tuple[Any, ...], nan: str, pos_label: Any) -> Rows:
+def _from_scalars(given: list[Iterator[Any]], items: tuple[Any, ...], nan: str, pos_label: object) -> Rows:
     lists = [[item, *rest] for item, rest in zip(items, given, strict=True)]
     return read_rows(lists[0], lists[1], lists[2] if len(lists) > 2 else None, nan=nan, pos_label=pos_label)
 
 
-def classify(
-    rows: Rows, f: np.ndarray, y: np.ndarray, w: np.ndarray | None
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, int]:
+def classify(rows: Rows, f: Array, y: Array, w: Array | None) -> tuple[NDArray[np.int8], Floats, Floats, Floats | None, int]:
     """Codes of a chunk's rows (0: usable), its columns in float64, clipped within rounding, and how many that was."""
     codes = np.zeros(len(f), dtype=np.int8)
     with np.errstate(invalid="ignore"):
-        f, f_codes, f_moved = check_fraction(f, rows.f.tolerance, -1, -2)
-        y, y_codes, y_moved = check_fraction(y, rows.y.tolerance, -3, -4)
+        f, f_codes, f_moved = check_fraction(f, rows.f.tolerance, PREDICTION)
+        y, y_codes, y_moved = check_fraction(y, rows.y.tolerance, OUTCOME)
         w_codes = None
         if w is not None:
             w, w_codes = check_weight(w)
-    for found in (w_codes, y_codes, f_codes):  # the last one written wins: the order of precedence backwards
-        if found is not None:
-            np.copyto(codes, found, where=found != 0)
+    for judged in (w_codes, y_codes, f_codes):  # the last one written wins: the order of precedence backwards
+        if judged is not None:
+            np.copyto(codes, judged, where=judged != 0)
     clipped = 0
     for moved in (f_moved, y_moved):
         if moved is not None:
@@ -237,7 +249,7 @@ def _exponent_of_usable(rows: Rows) -> int:
     return math.frexp(largest)[1]
 
 
-def _classified_weights(rows: Rows) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+def _classified_weights(rows: Rows) -> Iterator[tuple[int, NDArray[np.int8], Floats]]:
     for start in range(0, len(rows), CHUNK):
         stop = start + CHUNK
         w = rows.w.chunk(start, stop) if rows.w is not None else None
@@ -246,19 +258,7 @@ def _classified_weights(rows: Rows) -> Iterator[tuple[int, np.ndarray, np.ndarra
             yield start, codes, weights
 
 
-def check_options(nan: str, align: str | None = None, pos_label: Any = None) -> None:
-    """Refuse a choice that is none."""
-    if not isinstance(nan, str) or nan not in ("raise", "drop"):
-        raise InputError(f"nan={show(nan)} is not a choice. Pass nan='raise' (the default) or nan='drop'.")
-    if align is not None and not (isinstance(align, str) and align in ("position", "index")):
-        raise InputError(
-            f"align={show(align)} is not a choice. Pass align=None (the default), align='position' or align='index'."
-        )
-    if pos_label is not None and (is_missing(pos_label) or is_chunk(pos_label)):
-        raise InputError(f"pos_label={show(pos_label)} is not a label. Pass the one value of y_true that means the event.")
-
-
-def _check_distinct(given: list[Any], names: tuple[str, ...]) -> None:
+def _check_distinct(given: Sequence[object], names: tuple[str, ...]) -> None:
     for k, x in enumerate(given):
         for j in range(k):
             if x is given[j] and isinstance(x, Iterator):
@@ -269,7 +269,7 @@ def _check_distinct(given: list[Any], names: tuple[str, ...]) -> None:
 
 
 def _columns(
-    y_true: Any, y_prob: Any, sample_weight: Any, names: tuple[str, ...], align: str | None
+    y_true: Values, y_prob: Values, sample_weight: Values | None, names: tuple[str, ...], align: str | None
 ) -> tuple[Column, Column, Column | None, list[str]]:
     given = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
     _check_distinct(given, names)
@@ -285,14 +285,14 @@ def _columns(
     return y, f, w, notes
 
 
-def _rows(y: Column, f: Column, w: Column | None, notes: list[str], nan: str, pos_label: Any) -> Rows:
+def _rows(y: Column, f: Column, w: Column | None, notes: list[str], nan: str, pos_label: object) -> Rows:
     if pos_label is not None:
         notes = [*notes, f"{stem(y.name)}: {show(pos_label)} counted as 1, every other value as 0"]
         y = mapped(y, pos_label)
     given = [column for column in (y, f, w) if column is not None]
-    problems = [not_numbers(column, outcome=column is y) for column in given if column.labels is not None]
-    if problems:
-        raise InputError("\n".join(problems))
+    text = [not_numbers(column, outcome=column is y) for column in given if column.labels is not None]
+    if text:
+        raise lines(text).error()
     for column in given:
         if column.dtype == np.dtype(np.longdouble).name != "float64":
             notes = [*notes, f"{stem(column.name)}: longdouble rounded to float64"]
@@ -303,27 +303,24 @@ def _rows(y: Column, f: Column, w: Column | None, notes: list[str], nan: str, po
 
 def raise_bad_rows(rows: Rows) -> NoReturn:
     """Every kind of unusable value in one error, each with its count and first place."""
-    found = [
-        *problems(rows.f, (-1, -2), rows.nan),
-        *problems(rows.y, (-3, -4), rows.nan),
-        *problems(rows.w, (-5, -6), rows.nan),
-    ]
-    if not found:
+    columns = ((rows.f, PREDICTION), (rows.y, OUTCOME), (rows.w, WEIGHT))
+    messages = [message for column, codes in columns for message in problems(column, codes, rows.nan)]
+    if not messages:
         raise InputError(
             f"{rows.f.name}: unusable rows were met in one pass over {len(rows)} rows and none in the next: "
             "the data changed. Keep them unchanged while they are read."
         )
-    raise InputError("\n".join(found))
+    raise lines(messages).error()
 
 
 def raise_none_left(rows: Rows, rejected: dict[str, int]) -> NoReturn:
     """No row can be used: say what became of them."""
     n = len(rows)
     counts = ", ".join(f"{reason}: {count}" for reason, count in rejected.items() if count) or "none given"
-    if rows.w is not None and rejected.get(ZERO_WEIGHT) == n:
+    if rows.w is not None and rejected.get(FAULTS[ZERO].reason) == n:
         raise InputError(
-            f"{rows.w.name}: {n} of {n} values are zero (first: row 0, value {show(rows.w.at(0))}), so no rows are "
-            "left. Give at least one row a positive weight."
+            f"{rows.w.name}: {n} of {n} values are zero (first: row 0, value {show(rows.w.item(0))}), so no rows are "
+            f"left. {FAULTS[ZERO].remedy.python}"
         )
     raise InputError(
         f"{rows.y.name} and {rows.f.name}: no rows left of {n} ({counts}). Pass at least one row with an outcome, "

@@ -1,18 +1,15 @@
 """One value: whether it is missing or a number, and how a message prints it."""
 
-from __future__ import annotations
-
 import numbers
 import re
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 
 __all__ = ["are", "is_chunk", "is_missing", "is_number", "is_unusable", "show", "stem"]
 
 
-def is_chunk(item: Any) -> bool:
+def is_chunk(item: object) -> bool:
     """Whether an item of an iterator is a piece of a column rather than one value."""
     ndim = getattr(item, "ndim", None)
     if isinstance(ndim, int):
@@ -20,7 +17,7 @@ def is_chunk(item: Any) -> bool:
     return hasattr(item, "__len__") and not isinstance(item, (str, bytes))
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """None, NaN of any kind, pandas' NA and NaT, NumPy's masked."""
     if value is None or value is np.ma.masked:
         return True
@@ -31,7 +28,7 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ in ("NAType", "NaTType")
 
 
-def is_unusable(value: Any) -> bool:
+def is_unusable(value: object) -> bool:
     """Missing, or a number that is not finite."""
     if is_missing(value):
         return True
@@ -40,7 +37,7 @@ def is_unusable(value: Any) -> bool:
     return isinstance(value, (float, np.floating)) and not np.isfinite(value)
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> bool:
     """A real number: Python's, NumPy's, Decimal or Fraction, or a truth value."""
     return isinstance(value, (numbers.Real, np.bool_, Decimal)) and not isinstance(value, np.timedelta64)
 

@@ -12,8 +12,8 @@ from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
 from trueness.metrics.drawing import Drawing, Noise, Norm, Options, Partition, normal_quantile, order_statistic
 from trueness.metrics.registry import Metric, register
-from trueness.options import check_choice
-from trueness.summary.ruler import check_bins, uniform_edges
+from trueness.options import check_bins, check_choice
+from trueness.summary.ruler import uniform_edges
 from trueness.summary.summary import Summary
 
 # A quantile boundary is reached at jW/B up to rounding, so that weights times a constant give the same bins.

@@ -11,7 +11,7 @@ from trueness.data.sample import Given, as_sample
 from trueness.data.scales import LOGIT, logit
 from trueness.metrics.drawing import Drawing, Norm, Options, Partition, Statistic
 from trueness.metrics.registry import Metric, register
-from trueness.options import check_bandwidth, check_choice, check_draws, check_rng
+from trueness.options import check_bandwidth, check_choice, check_count, check_rng
 from trueness.smoothing.draws import linear_integrals
 from trueness.smoothing.kernel import lattice
 from trueness.smoothing.smoothed import grid_cells, sigmoid, sigmoid_link, smoothed_masses, window_for
@@ -79,7 +79,7 @@ def logit_smoothed_ece(
     sigma = check_bandwidth(bandwidth, smallest=1e-10, largest=1000)
     check_choice("noise", noise, ("gaussian", "uniform"))
     check_choice("method", method, ("integral", "monte-carlo"))
-    draws, generator = check_draws(draws), check_rng(rng)
+    draws, generator = check_count("draws", draws), check_rng(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
     if method == "monte-carlo":
         rows = sample.rows('method="monte-carlo"').arrays

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
-from trueness.errors import InputError
+from trueness.options import check_bins
 
 COARSE = 2**14
 FINE = 2**20
 END = 2.0**-6
-MAX_BINS = COARSE
 STANDARD = (COARSE, 100, 15)
 
 # Dyadic slots in order of score: 2^14 fine ones, the coarse ones between, 2^14 fine ones.
@@ -27,17 +26,6 @@ SLOTS = 2 * _LOW + _MIDDLE
 # By zone (low end, middle, high end): cells per unit, and what turns floor(f * unit) into a slot.
 ZONE_UNIT = np.array([FINE, COARSE, FINE], dtype=np.float64)
 ZONE_OFFSET = np.array([0, _LOW - COARSE // 64, _LOW + _MIDDLE - (FINE - _LOW)], dtype=np.int64)
-
-
-def check_bins(bins: Any) -> int:
-    """A bin count as an int; anything but a whole number from 1 to 2^14 is an error."""
-    whole = isinstance(bins, int | np.integer) and not isinstance(bins, bool | np.bool_)
-    if not whole or not 1 <= bins <= MAX_BINS:
-        raise InputError(
-            f"bins: {bins!r} is not a whole number from 1 to {MAX_BINS}. "
-            "Pass the number of equal-width bins, for example bins=15 (bins=1 is calibration in the large)."
-        )
-    return int(bins)
 
 
 def uniform_edges(bins: int) -> Floats:
@@ -139,17 +127,19 @@ class Ruler:
         first, inside = self.extra_before[slot[at]], scores[at]
         # Edges that belong to later slots lie above every score here, so there is no need to know how many are this slot's.
         passed = np.zeros(len(at), dtype=np.int64)
-        for j in range(self._most_cuts):
-            passed += inside >= self._extra_padded[first + j]
+        for j in range(self.most_cuts):
+            passed += inside >= self.extra_padded[first + j]
         return at, passed
 
     @cached_property
-    def _most_cuts(self) -> int:
+    def most_cuts(self) -> int:
+        """The largest number of extra edges that cut a slot."""
         return int(np.diff(self.extra_before).max())
 
     @cached_property
-    def _extra_padded(self) -> Floats:
-        return np.concatenate([self.extra, np.full(self._most_cuts, np.inf)])
+    def extra_padded(self) -> Floats:
+        """The extra edges, and then as many that no score reaches."""
+        return np.concatenate([self.extra, np.full(self.most_cuts, np.inf)])
 
     def has(self, bins: int) -> bool:
         """Whether `bins` equal-width bins are unions of cells."""

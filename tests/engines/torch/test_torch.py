@@ -37,6 +37,26 @@ def test_hard_labels_give_the_same_bits(device, label):
     assert found.clipped == 2
 
 
+@pytest.fixture(params=[torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def default_dtype(request):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(request.param)
+    yield request.param
+    torch.set_default_dtype(before)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_the_default_dtype_changes_nothing(device, default_dtype):
+    hard, soft = CalibrationSummary(bins=(7,), device=device), CalibrationSummary(soft=True, device=device)
+    for y, f, z, w in batches(Y, F, SOFT, W):
+        hard.update(y_true=y.to(device), y_prob=f.to(device))
+        soft.update(y_true=z.to(device), y_prob=f.to(device), sample_weight=w.to(device))
+    assert hard.compute() == summarize(Y, F, bins=7)
+    expected = summarize(SOFT, F, sample_weight=W)
+    np.testing.assert_array_equal(soft.compute().cells, expected.cells)
+    np.testing.assert_allclose(soft.compute().sums, expected.sums, rtol=1e-12, atol=1e-14)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_narrow_floats(device, dtype):

@@ -1,5 +1,6 @@
 """Very many groups at once: one table of sums by group and cell instead of a reduction for each group."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,14 +9,13 @@ from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
 from trueness.engines.arrays.plain import SoftLabelMet, float_terms, powers
-from trueness.inputs.faults import DROPPABLE, REASONS
-from trueness.inputs.rows import LARGEST_WEIGHT, SMALLEST_WEIGHT, ZERO_WEIGHT, Rows, classify, raise_bad_rows
+from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
+from trueness.inputs.rows import LARGEST_WEIGHT, SMALLEST_WEIGHT, Rows, classify, raise_bad_rows
 from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary
 
 _CHUNK = 1 << 19
-_CLIPPED, _ZERO = 1, 2  # counted beside the codes of rows that cannot be used, which are negative
 _PENDING = 1 << 26  # numbers in tables that are not merged yet
 _RUN = 1 << 12  # lines added in sequence: rounding grows with their number
 
@@ -32,7 +32,8 @@ class GroupedSums:
         self._keys: list[Ints] = []
         self._tables: list[NDArray[Any]] = []  # [line, 4·label + (n, R1, R2, R3)], or [line, FLOAT_SUMS, rows, soft labels]
         self._pending = 0
-        self._counts: dict[tuple[int, int], int] = {}  # (group, code) → rows
+        self._counts: dict[int, Counter[int]] = {}  # group → code → rows
+        self._clipped = Counter[int]()  # group → values
         self._notes: set[str] = set()
 
     def add(self, rows: Rows, groups: Ints) -> None:
@@ -44,18 +45,16 @@ class GroupedSums:
             weights = None if rows.w is None else rows.w.chunk(start, stop)
             codes, f, y, w, clipped = classify(rows, *given, weights)
             group = groups[start:stop]
-            if codes.any():
-                met = np.unique(codes[codes < 0])
-                if any(rows.nan == "raise" or int(code) not in DROPPABLE for code in met):
-                    raise_bad_rows(rows)
+            if refused(count_codes(codes), rows.nan):
+                raise_bad_rows(rows)
             if w is not None:
-                codes = np.where((codes == 0) & (w == 0), _ZERO, codes)
+                codes = np.where((codes == 0) & (w == 0), np.int8(ZERO), codes)
                 scaled = w[codes == 0]
                 if len(scaled) and not SMALLEST_WEIGHT <= scaled.min() <= scaled.max() <= LARGEST_WEIGHT:
                     raise ExtremeWeightsMet
             for x in given if clipped else ():
                 moved = (codes == 0) & ((x < 0) | (x > 1))
-                self._count(group[moved], np.full(int(moved.sum()), _CLIPPED))
+                self._clipped.update(group[moved].tolist())
             if codes.any():
                 used = codes == 0
                 self._count(group[~used], codes[~used])
@@ -70,7 +69,7 @@ class GroupedSums:
     def _count(self, groups: Ints, codes: NDArray[Any]) -> None:
         pairs, sizes = np.unique(np.stack([groups, codes.astype(np.int64)]), axis=1, return_counts=True)
         for group, code, size in zip(*pairs.tolist(), sizes.tolist(), strict=True):
-            self._counts[group, code] = self._counts.get((group, code), 0) + size
+            self._counts.setdefault(group, Counter())[code] += size
 
     def _integer_lines(self, y: NDArray[Any], r: Floats) -> Ints:
         label = y != 0
@@ -103,7 +102,7 @@ class GroupedSums:
 
     def summaries(self, names: Mapping[int, Any]) -> dict[Any, Summary]:
         """The summary of every group; names that are equal are one group."""
-        found: dict[Any, Summary] = {}
+        by_name: dict[Any, Summary] = {}
         if self._keys:
             self._merge(full=True)
         keys = self._keys[0] if self._keys else np.zeros(0, dtype=np.int64)
@@ -112,26 +111,23 @@ class GroupedSums:
         group, cells = keys // self.on.cells, keys % self.on.cells
         present, starts = np.unique(group, return_index=True)
         ends = np.append(starts[1:], len(group))[: len(starts)]
-        rejected: dict[int, dict[str, int]] = {}
-        for (number, code), count in sorted(self._counts.items()):
-            if code != _CLIPPED:
-                rejected.setdefault(number, {})[REASONS.get(code, ZERO_WEIGHT)] = count
+        rejected = {number: by_reason(counts) for number, counts in self._counts.items()}
         notes = tuple(sorted(self._notes))
         parts = {int(number): slice(a, b) for number, a, b in zip(present, starts, ends, strict=True)}
         for number, name in names.items():
-            at = parts.get(number, slice(0, 0))
+            lines = parts.get(number, slice(0, 0))
             part = Summary(
                 ruler=self.on,
-                cells=cells[at].copy(),  # copies, that hold nothing of the other groups
-                sums=sums[:, at].copy(),
-                rows=rows[at].copy(),
-                soft=bool(soft[at].any()),
+                cells=cells[lines].copy(),  # copies, that hold nothing of the other groups
+                sums=sums[:, lines].copy(),
+                rows=rows[lines].copy(),
+                soft=bool(soft[lines].any()),
                 rejected=rejected.get(number, {}),
-                clipped=self._counts.get((number, _CLIPPED), 0),
+                clipped=self._clipped[number],
                 source=notes,
             )
-            found[name] = found[name] + part if name in found else part
-        return found
+            by_name[name] = by_name[name] + part if name in by_name else part
+        return by_name
 
 
 def _added(table: NDArray[Any], starts: Ints) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from importlib.util import find_spec
@@ -9,14 +10,12 @@ from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trueness._types import Floats, Ints
+from trueness._types import Array, Floats, Ints
 from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
 from trueness.errors import InputError
-from trueness.inputs.faults import DROPPABLE, REASONS
+from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
 from trueness.inputs.rows import (
-    ZERO_WEIGHT,
     Rows,
     chunk_stream,
     classify,
@@ -27,8 +26,6 @@ from trueness.inputs.rows import (
 )
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
-
-Array = NDArray[Any]
 
 # Loading numba takes about half a second, a compiled pass saves about 10 ns a row: below these sizes NumPy is as good.
 PAYS_ONCE_LOADED = 1 << 18
@@ -89,23 +86,23 @@ def summarize(
     if "torch" in sys.modules and sample_weight is None and pos_label is None:
         from trueness.engines.torch.sums import reduce_on_device
 
-        if (found := reduce_on_device(y_true, y_prob, on, nan)) is not None:
-            return found
+        if (summary := reduce_on_device(y_true, y_prob, on, nan)) is not None:
+            return summary
     parts = chunk_stream(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label)
     if parts is None:
         return reduce_rows(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, align=align), on)
-    whole = sum((reduce_some(part, on) for part in parts), start=empty_summary(on))
-    if whole.n == 0:
-        raise InputError(f"no rows: the chunks hold {whole.rows_in} rows, none usable ({dict(whole.rejected)}).")
-    return whole
+    summary = sum((reduce_some(part, on) for part in parts), start=empty_summary(on))
+    if summary.n == 0:
+        raise InputError(f"no rows: the chunks hold {summary.rows_in} rows, none usable ({dict(summary.rejected)}).")
+    return summary
 
 
 def reduce_rows(rows: Rows, on: Ruler) -> Summary:
     """The summary of the rows, of which there must be some; bad ones raise, or are counted, as `rows.nan` says."""
-    whole = reduce_some(rows, on)
-    if whole.n == 0:
-        raise_none_left(rows, dict(whole.rejected))
-    return whole
+    summary = reduce_some(rows, on)
+    if summary.n == 0:
+        raise_none_left(rows, dict(summary.rejected))
+    return summary
 
 
 def reduce_some(rows: Rows, on: Ruler, *, floats: bool = False) -> Summary:
@@ -173,30 +170,27 @@ def _reduce_segment(rows: Rows, on: Ruler, exponent: int, start: int, stop: int,
 
 
 class _Rejects:
-    """Rows that could not be used, counted by reason, and values that were clipped."""
+    """Rows that could not be used, counted by code, and values that were clipped."""
 
     def __init__(self) -> None:
-        self.codes = np.zeros(len(REASONS) + 1, dtype=np.int64)
+        self.counts = Counter[int]()
         self.clipped = 0
 
     def add(self, sums: HardSums | FloatSums, rows: Rows, f: Array, y: Array, w: Array | None) -> None:
         """Sum the usable rows of a chunk and count the others."""
         codes, f, y, w, clipped = classify(rows, f, y, w)
         self.clipped += clipped
-        if codes.any():
-            self.codes += np.bincount(-codes.astype(np.int64), minlength=len(self.codes))
+        if counts := count_codes(codes):
+            self.counts.update(counts)
             usable = codes == 0
             f, y, w = f[usable], y[usable], None if w is None else w[usable]
         sums.add(f, y, w)  # type: ignore[arg-type]
 
-    def facts(self, rows: Rows, zero_weight: int) -> dict[str, Any]:
+    def account(self, rows: Rows, zero_weight: int) -> dict[str, Any]:
         """What a summary keeps of this; raises when a rejected row is not allowed."""
-        met = [code for code in REASONS if self.codes[-code]]
-        if any(rows.nan == "raise" or code not in DROPPABLE for code in met):
+        if refused(self.counts, rows.nan):
             raise_bad_rows(rows)
-        rejected = {REASONS[code]: int(self.codes[-code]) for code in met}
-        if zero_weight:
-            rejected[ZERO_WEIGHT] = zero_weight
+        rejected = by_reason({**self.counts, ZERO: zero_weight})
         return {"rejected": rejected, "clipped": self.clipped, "source": tuple(sorted(rows.notes))}
 
 
@@ -208,9 +202,9 @@ def _plain(rows: Rows, new_sums: Callable[[], HardSums | FloatSums], threads: in
         return sums, rejects
 
     results = in_threads(start, stop, min(threads, (stop - start) // CHUNK), work)
-    facts = _merged([rejects for _, rejects in results]).facts(rows, sum(sums.zero_weight for sums, _ in results))
-    whole: Summary = results[0][0].summary(**facts)
-    return sum((sums.summary() for sums, _ in results[1:]), start=whole)
+    account = _merged([rejects for _, rejects in results]).account(rows, sum(sums.zero_weight for sums, _ in results))
+    first: Summary = results[0][0].summary(**account)
+    return sum((sums.summary() for sums, _ in results[1:]), start=first)
 
 
 def _columns(rows: Rows, a: int, b: int) -> tuple[Array, Array, Array | None]:
@@ -234,9 +228,9 @@ def _compiled_hard(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop
 
     results = in_threads(start, stop, _HARD_THREADS, work)
     table = sum(table for table, _, _ in results).reshape(-1, 8)
-    facts = _merged([rejects for _, rejects, _ in results]).facts(rows, 0)
+    account = _merged([rejects for _, rejects, _ in results]).account(rows, 0)
     others = (odd_rows.summary() for _, _, odd_rows in results if odd_rows)
-    return sum(others, start=integer_summary(table, on, **facts))
+    return sum(others, start=integer_summary(table, on, **account))
 
 
 def _aligned(shape: tuple[int, int]) -> Ints:
@@ -283,18 +277,18 @@ def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, start: int, sto
     results = in_threads(start, stop, _FLOAT_THREADS, work)
     others = [odd_rows for _, _, odd_rows, _, _ in results if odd_rows]
     zeros = sum(zero for _, _, _, zero, _ in results) + sum(sums.zero_weight for sums in others)
-    facts = _merged([rejects for _, rejects, *_ in results]).facts(rows, zeros)
+    account = _merged([rejects for _, rejects, *_ in results]).account(rows, zeros)
     parts = [
         float_summary(total[on.row_of_cell, 11].astype(np.int64), total[on.row_of_cell, :11].T, on, soft=soft)
         for total, _, _, _, soft in results
     ]
-    whole: Summary = sum((sums.summary() for sums in others), start=sum(parts[1:], start=parts[0]))
-    return replace(whole, **facts)
+    summary: Summary = sum((sums.summary() for sums in others), start=sum(parts[1:], start=parts[0]))
+    return replace(summary, **account)
 
 
 def _merged(rejects: list[_Rejects]) -> _Rejects:
     merged = _Rejects()
     for part in rejects:
-        merged.codes += part.codes
+        merged.counts.update(part.counts)
         merged.clipped += part.clipped
     return merged

@@ -13,6 +13,7 @@ from trueness.engines.files.sources import beginning, is_gzip
 from trueness.engines.files.tables import MISSING, TextTable, require_columns
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
+from trueness.inputs.remedies import as_option
 
 _DELIMITERS = (",", ";", "\t", "|", " ", ":", "^", "~")
 _HEADER = 1 << 24  # bytes in which the header must end
@@ -61,10 +62,10 @@ def delimited_table(path: str, columns: Columns, delimiter: str | None) -> Delim
     header = read_header(path, columns.names, delimiter)
     absent = [name for name in columns.names if name not in header.names]
     if absent and len(header.names) == 1:
-        raise InputError(
+        raise (
             f"{path!r}: only 1 column found, {header.names[0][:60]!r}, where {absent[0]!r} is wanted. Does the first line hold "
-            "the names? Is the delimiter another one? Pass it as delimiter=."
-        )
+            "the names? Is the delimiter another one? Pass it " + as_option("delimiter") + "."
+        ).error()
     require_columns(path, header.names, columns)
     return DelimitedTable(
         path=path,

@@ -10,6 +10,7 @@ from trueness.engines.files.database import fetched
 from trueness.engines.files.tables import Table
 from trueness.errors import InputError
 from trueness.inputs.labels import Observed, is_number_text, text_problem
+from trueness.inputs.remedies import as_option, lines
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -90,10 +91,8 @@ class Outcomes:
             events += self._fetched(table, query, self.values)[0][0]
         observed = self.observed()
         if not events and len(observed.counts) > 1:
-            raise InputError(
-                f"column {self.name!r}: 0 of {observed.total} values equal {self._event!r}. {observed} "
-                "Pass the one that means the event as pos_label=."
-            )
+            none = f"column {self.name!r}: 0 of {observed.total} values equal {self._event!r}. {observed}"
+            raise (f"{none} Pass the one that means the event " + as_option("pos_label") + ".").error()
 
     def _raise_labels(self) -> NoReturn:
         observed = self.observed()
@@ -102,7 +101,7 @@ class Outcomes:
         query = f"SELECT i, t FROM ({inner}) WHERE t IS NOT NULL ORDER BY i LIMIT 1"
         ((row, value),) = self._fetched(table, query)
         total = observed.total
-        raise InputError(text_problem(f"column {self.name!r}", total, total, table.place(row), value, observed))
+        raise text_problem(f"column {self.name!r}", total, total, table.place(row), value, observed).error()
 
     def observed(self, tables: Sequence[Table] | None = None) -> Observed:
         """How often each label occurs, the most frequent ones."""
@@ -130,7 +129,9 @@ class Outcomes:
                 ((row, value),) = self._fetched(table, f"SELECT i, t FROM ({text}) WHERE {bad} ORDER BY i LIMIT 1")
                 observed = self.observed() if name == self.name else None
                 problems.append(text_problem(f"column {name!r}", total, count, table.place(row), value, observed))
-        raise InputError("\n".join(problems) or f"{table.path!r}: changed while it was read. Keep it unchanged.")
+        if problems:
+            raise lines(problems).error()
+        raise InputError(f"{table.path!r}: changed while it was read. Keep it unchanged.")
 
     def _text(self, table: Table) -> str:
         return f"SELECT {table.text(self.name)} AS t FROM {table.source()}"

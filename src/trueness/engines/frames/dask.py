@@ -97,7 +97,7 @@ def _partition(
     try:
         return reduce_columns(part, names, groups, on, settings)
     except InputError as error:
-        raise InputError(f"partition {number}: {error}") from error
+        raise error.within(f"partition {number}") from error
 
 
 def _merged(parts: list[dict[Any, Summary]]) -> dict[Any, Summary]:

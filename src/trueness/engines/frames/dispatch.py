@@ -8,7 +8,8 @@ from trueness.engines.frames.memory import Names, Settings, again_of, reduce_col
 from trueness.errors import InputError
 from trueness.inputs.columns import roots
 from trueness.inputs.frames import unwrapped
-from trueness.inputs.rows import check_options
+from trueness.inputs.remedies import option
+from trueness.options import check_options
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary
 
@@ -89,7 +90,7 @@ def _reduce_batches(
         try:
             yield reduce_columns(batch, names, groups, on, settings)
         except InputError as error:
-            raise InputError(f"batch {number}: {error}") from error
+            raise error.within(f"batch {number}") from error
 
 
 def computes_elsewhere(frame: Any) -> bool:
@@ -103,9 +104,8 @@ def require_event(found: Mapping[Any, Summary], names: Names, pos_label: Any) ->
     """A label that never occurs in any part is a mistake."""
     n = sum(summary.n for summary in found.values())
     if pos_label is not None and n and not any(summary.columns.wy2.sum() for summary in found.values()):
-        raise InputError(
-            f"column {names['outcome']!r}: 0 of {n} values equal pos_label={pos_label!r}. Pass the one that means the event."
-        )
+        given = option("pos_label", repr(pos_label))
+        raise (f"column {names['outcome']!r}: 0 of {n} values equal " + given + ". Pass the one that means the event.").error()
 
 
 def added_by_group(parts: Iterable[Mapping[Any, Summary]]) -> dict[Any, Summary]:

@@ -13,6 +13,7 @@ from trueness.engines.expressions import Plan, SoftLabelsMet, summaries
 from trueness.engines.frames.memory import Names, Settings
 from trueness.errors import InputError
 from trueness.inputs.columns import missing_column, roots
+from trueness.inputs.remedies import option
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary
 
@@ -163,7 +164,7 @@ class LazyRows:
                 lazy = lazy.filter(column.is_null() | column.is_nan() if number else column.is_null())
             else:
                 lazy = lazy.filter(column == value)
-        for layer in self.plan.layers(NarwhalsAlgebra())[:3]:  # codes, usable values, slots
+        for layer in self.plan.located(NarwhalsAlgebra()):
             lazy = lazy.with_columns(**layer)
         place = _place(among.parts)
         if exactly or len(among.number) <= _LISTED:
@@ -248,9 +249,8 @@ def _check_types(lazy: Any, schema: Mapping[str, Any], called: Mapping[str, str]
             continue
         dtype = schema[name]
         if role == "outcome" and pos_label is not None and not _comparable(dtype, pos_label):
-            raise InputError(
-                f"column {name!r}: is of type {dtype}; pos_label={pos_label!r} is not. Pass a value of the column."
-            )
+            given = option("pos_label", repr(pos_label))
+            raise (f"column {name!r}: is of type {dtype}; " + given + " is not. Pass a value of the column.").error()
         if dtype.is_numeric() or (dtype == nw.Boolean and role != "weight"):
             continue
         if role == "outcome" and dtype in (nw.String, nw.Categorical, nw.Enum):
@@ -260,10 +260,10 @@ def _check_types(lazy: Any, schema: Mapping[str, Any], called: Mapping[str, str]
             most = labels.sort("rows_", descending=True).head(11).collect().to_dict(as_series=False)
             pairs = [pair for pair in zip(most["rows_"], most["label_"], strict=True) if pair[1] is not None][:10]
             listed = ", ".join(f"{value!r} ({count} rows)" for count, value in pairs)
-            raise InputError(
+            raise (
                 f"column {name!r}: is of type {dtype}, not numbers. Observed values: {listed}. "
-                "Say which value means the event with pos_label=."
-            )
+                "Say which value means the event with " + option("pos_label") + "."
+            ).error()
         raise InputError(f"column {name!r}: is of type {dtype}, not a number. Convert it to numbers first.")
 
 

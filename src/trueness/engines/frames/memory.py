@@ -36,7 +36,7 @@ def reduce_columns(frame: Any, names: Names, groups: Sequence[str], on: Ruler, s
 
 def read_columns(frame: Any, names: Names, settings: Settings) -> Rows:
     """The columns of a frame whose columns can be read in place, as rows that are checked when they are read."""
-    wanted = {role: None if name is None else column_of(frame, name) for role, name in names.items()}
+    wanted: dict[str, Any] = {role: None if name is None else column_of(frame, name) for role, name in names.items()}
     called = columns_text([name or "" for name in names.values()])
     return read_rows(
         wanted["outcome"], wanted["prediction"], wanted["weight"], names=(called[0], called[1], called[2]), **settings

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from trueness.engines.expressions import SOFT, ZERO, Plan, SoftLabelsMet, summaries
+from trueness.engines.expressions import Plan, SoftLabelsMet, summaries
 from trueness.engines.frames.dispatch import computes_elsewhere
 from trueness.engines.frames.memory import column_of
 from trueness.errors import InputError
-from trueness.inputs.faults import REASONS
+from trueness.inputs.faults import FAULTS
 from trueness.inputs.frames import unwrapped
-from trueness.inputs.rows import check_options
+from trueness.options import check_options
 from trueness.summary.columns import FLOAT_SUMS
 from trueness.summary.ruler import SLOTS, ruler
 
@@ -30,18 +30,17 @@ def from_frame(frame: Any, *, nan: str = "raise") -> Any:
         raise InputError(f"the frame lacks the column {lacking!r}. Pass what the query of trueness.sql returns.")
     _require_sums(table, plan)
     try:
-        found = summaries(table, plan, nan=nan, names={role: role for role in ("outcome", "prediction", "weight")})
+        by_group = summaries(table, plan, nan=nan, names={fault.role: fault.role for fault in FAULTS.values()})
     except SoftLabelsMet:
         raise InputError("some outcomes lie strictly between 0 and 1. Make the query again with sql(..., soft=True).") from None
-    return found if by else found[None]
+    return by_group if by else by_group[None]
 
 
 def _require_sums(table: Mapping[str, list[Any]], plan: Plan) -> None:
     """What the query of `sql` returns holds whole numbers where it counts, known codes, and at least a row."""
     if not table["n"]:
         raise InputError("the frame has no rows. Run the query on a table that has some.")
-    whole = [name for name in [*plan.keys[plan.by :], *plan.sums] if name not in FLOAT_SUMS]
-    for name in whole:
+    for name in (name for name in [*plan.keys[plan.by :], *plan.sums] if name not in FLOAT_SUMS):
         for value in table[name]:
             if value is None or value != value or value != int(value):
                 raise InputError(
@@ -51,7 +50,7 @@ def _require_sums(table: Mapping[str, list[Any]], plan: Plan) -> None:
                 raise InputError(
                     f"the frame's column {name!r} came as floats and lost digits. Fetch the result as an Arrow table."
                 )
-    if min(table["n"]) < 0 or not set(map(int, table["code"])) <= {0, SOFT, ZERO, *REASONS}:
+    if min(table["n"]) < 0 or not set(map(int, table["code"])) <= {0, *FAULTS}:
         raise InputError("the frame holds counts below 0, or codes that mean nothing. Pass what the query returned.")
     limits = {"slot": SLOTS, **{f"at_{m}": m for m in plan.grids}}
     for name, limit in limits.items():

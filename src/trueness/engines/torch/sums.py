@@ -1,144 +1,177 @@
 """Tensors → Summary on the device that holds them: the sums stay there, and only they come back.
 
-Plain operations of PyTorch, each rounded by itself; on CUDA a fused kernel where Triton is there. Both give NumPy's bits.
+The expressions of every engine as plain operations of PyTorch, each rounded by itself; on CUDA a fused kernel where Triton is
+there. Both give NumPy's bits.
 """
 
-from typing import Any
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from trueness.engines.expressions import ROWS_OF_A_CELL, SOFT, ZERO, require_weights
+from trueness.engines.expressions import ROWS_OF_A_CELL, Plan, require_weights
 from trueness.errors import InputError
-from trueness.inputs.faults import DROPPABLE, REASONS
-from trueness.inputs.rows import ZERO_WEIGHT
+from trueness.inputs.faults import FAULTS, OUTCOME, PREDICTION, SOFT, Role, by_reason, raise_refused, refused
+from trueness.inputs.remedies import Words
 from trueness.summary.columns import FLOAT_SUMS
-from trueness.summary.ruler import COARSE, END, FINE, ZONE_OFFSET, Ruler
+from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, float_summary, integer_summary
 
-_CHUNK = 1 << 22  # rows worked on at a time
+if TYPE_CHECKING:
+    import torch
+
+_CHUNK, _CHUNK_ON_CPU = 1 << 20, 1 << 16  # rows worked on at a time: what keeps a device busy, what a cache holds
 _SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
-_CODES = len(REASONS) + 3  # 0, the reasons, a soft label, a weight of zero
+_CODES, _NEGATIVE = len(FAULTS) + 1, -min(FAULTS)  # codes, 0 among them, and how many are negative
 _TOLERANCE = {"float16": 4 * 2.0**-10, "bfloat16": 4 * 2.0**-7, "float32": 4 * 2.0**-23, "float64": 4 * 2.0**-52}
+_NAMES: dict[Role, str] = {"prediction": "y_prob", "outcome": "y_true", "weight": "sample_weight"}
+_REMEDIES = {
+    PREDICTION[1]: Words.plain("If these are logits, pass from_logits=True."),
+    OUTCOME[1]: Words.plain("Pass outcomes in [0, 1]."),
+}
 
 
-class TensorSums:
-    """Sums over cells on one device; `update` never waits for the device."""
+class TensorAlgebra:
+    """Expressions of PyTorch, computed at once; whatever the default dtype is, constants are float64."""
 
-    def __init__(self, on: Ruler, device: Any, *, floats: bool) -> None:
+    def __init__(self, columns: dict[str, "torch.Tensor"], device: Any) -> None:
         import torch
 
-        self.on, self.floats = on, floats
-        self.codes = torch.zeros(_CODES + 1, dtype=torch.int64, device=device)  # by code, the clipped values last
-        if floats:
-            self.rows = torch.zeros(on.cells, dtype=torch.int64, device=device)
-            self.table = torch.zeros((on.cells, len(FLOAT_SUMS) + 1), dtype=torch.float64, device=device)
-        else:
-            self.rows = torch.zeros(0, dtype=torch.int64, device=device)
-            self.table = torch.zeros((2 * on.cells, 4), dtype=torch.int64, device=device)
-        self._extra = torch.as_tensor(on.extra, device=device)
+        self._torch, self._device = torch, device
+        self.columns = columns
+        self._numbers: dict[float, torch.Tensor] = {}
 
-    def update(self, y: Any, f: Any, w: Any = None) -> None:
+    def column(self, name: str) -> "torch.Tensor":
+        """A column of an earlier layer."""
+        return self.columns[name]
+
+    def number(self, value: float) -> "torch.Tensor":
+        """A float64 constant."""
+        if value not in self._numbers:
+            self._numbers[value] = self._torch.full((), value, dtype=self._torch.float64, device=self._device)
+        return self._numbers[value]
+
+    def either(self, condition: "torch.Tensor", then: "torch.Tensor", otherwise: "torch.Tensor") -> "torch.Tensor":
+        """A case."""
+        return self._torch.where(condition, then, otherwise)
+
+    def floor(self, value: "torch.Tensor") -> "torch.Tensor":
+        """Rounded down."""
+        return self._torch.floor(value)
+
+    def equal(self, a: "torch.Tensor", b: "torch.Tensor") -> "torch.Tensor":
+        """Equality."""
+        return a == b
+
+    def divide(self, a: "torch.Tensor", by: float, like: "torch.Tensor") -> "torch.Tensor":
+        """A quotient."""
+        return a / self.number(by)
+
+
+@dataclass(slots=True)
+class TensorSums:
+    """Sums over cells on one device; `update` adds to them."""
+
+    on: Ruler
+    floats: bool
+    codes: "torch.Tensor"  # rows by code, the clipped values last
+    rows: "torch.Tensor"  # by cell; none where the table counts them
+    table: "torch.Tensor"  # [cell, FLOAT_SUMS and soft labels], or [2·cell + label, (n, R1, R2, R3)]
+
+    @classmethod
+    def zeros(cls, on: Ruler, device: Any, *, floats: bool) -> Self:
+        """No rows so far."""
+        import torch
+
+        shape = (on.cells, len(FLOAT_SUMS) + 1) if floats else (2 * on.cells, 4)
+        return cls(
+            on,
+            floats,
+            codes=torch.zeros(_CODES + 1, dtype=torch.int64, device=device),
+            rows=torch.zeros(on.cells if floats else 0, dtype=torch.int64, device=device),
+            table=torch.zeros(shape, dtype=torch.float64 if floats else torch.int64, device=device),
+        )
+
+    def update(self, y: "torch.Tensor", f: "torch.Tensor", w: "torch.Tensor | None" = None) -> None:
         """Add rows; all tensors are on the device of the sums."""
         from trueness.engines.torch import triton
 
         if triton.serves(self, y, f, w):
             triton.update(self, y, f)
             return
-        for start in range(0, len(f), _CHUNK):
-            part = slice(start, start + _CHUNK)
-            self._add(y[part], f[part], None if w is None else w[part])
+        plan = Plan(
+            on=self.on,
+            weighted=w is not None,
+            floats=self.floats,
+            f_tolerance=tolerance_of(f),
+            y_tolerance=tolerance_of(y),
+        )
+        given = {"f": f, "y": y} | ({} if w is None else {"w": w})
+        step = _CHUNK_ON_CPU if f.device.type == "cpu" else _CHUNK
+        algebra = TensorAlgebra({}, f.device)
+        for start in range(0, len(f), step):
+            algebra.columns = {name: x[start : start + step].double() for name, x in given.items()}
+            for layer in plan.layers(algebra, bins=False):
+                algebra.columns |= layer
+            self._add(algebra.columns)
 
-    def _add(self, y: Any, f: Any, w: Any) -> None:
+    def _add(self, columns: dict[str, "torch.Tensor"]) -> None:
+        """Add what the expressions have made of some rows."""
         import torch
 
-        f_near, y_near = tolerance_of(f), tolerance_of(y)
-        f, y = f.to(torch.float64), y.to(torch.float64)
-        w = None if w is None else w.to(torch.float64)
-        codes = self._judge(y, f, w, y_near, f_near)
-        used = codes == 0
-        f, y = (torch.where(used, x, torch.zeros_like(x)) for x in (f, y))
-        moved = (used & ((f < 0) | (f > 1))).sum() + (used & ((y < 0) | (y > 1))).sum()
-        self.codes[:_CODES] += torch.bincount(_index(codes), minlength=_CODES)
-        self.codes[_CODES] += moved
-        f, y = f.clamp(0.0, 1.0), y.clamp(0.0, 1.0)
-        cell, r = self._locate(f)
+        code = columns["code"].long()
+        used = code == 0
+        counts = torch.bincount(code + _NEGATIVE, minlength=_CODES)
+        self.codes[: _NEGATIVE + 1] += counts[: _NEGATIVE + 1].flip(0)
+        self.codes[_NEGATIVE + 1 : _CODES] += counts[_NEGATIVE + 1 :]
+        self.codes[_CODES] += columns["clipped"].sum().long()
+        cell = self._cell(columns["slot"].long(), columns["g"])
         if self.floats:
-            self._add_floats(cell, r, y, f, used, w)
+            self.rows.scatter_add_(0, cell, used.long())
+            terms = [columns[name] for name in (*FLOAT_SUMS, "soft")]
         else:
-            self._add_integers(cell, r, y, used)
+            cell = 2 * cell + columns["label"].long()
+            terms = [used.long(), *(columns[name].long() for name in ("r1", "r2", "r3"))]  # 0 where a row is not used
+        for k, term in enumerate(terms):  # each by itself: rows of a table are added one at a time
+            self.table.select(1, k).scatter_add_(0, cell, term)
 
-    def _judge(self, y: Any, f: Any, w: Any, y_near: float, f_near: float) -> Any:
-        """A code for each row, 0 where it can be used; the prediction's fault before the outcome's before the weight's."""
-        import torch
-
-        codes = torch.zeros(len(f), dtype=torch.int64, device=f.device)
-        if w is not None:
-            codes = torch.where(w == 0, ZERO, codes)
-            codes = torch.where(w < 0, -5, codes)
-            codes = torch.where(torch.isfinite(w), codes, -6)
-        if not self.floats:
-            inside = (y > 0) & (y < 1)
-            codes = torch.where(inside, SOFT, codes)
-        for x, near, missing, outside in ((y, y_near, -3, -4), (f, f_near, -1, -2)):
-            codes = torch.where((x < -near) | (x > 1 + near), outside, codes)
-            codes = torch.where(torch.isfinite(x), codes, missing)
-        return codes
-
-    def _locate(self, f: Any) -> tuple[Any, Any]:
-        """The cell of each score and its position in the dyadic slot."""
-        import torch
-
-        low, high = f < END, f >= 1 - END
-        unit = torch.where(low | high, float(FINE), float(COARSE)).to(torch.float64)
-        scaled = f * unit
-        k = torch.minimum(scaled.floor(), unit - 1)
-        offset = torch.where(low, int(ZONE_OFFSET[0]), torch.where(high, int(ZONE_OFFSET[2]), int(ZONE_OFFSET[1])))
-        return k.to(torch.int64) + offset + torch.bucketize(f, self._extra, right=True), scaled - k
-
-    def _add_integers(self, cell: Any, r: Any, y: Any, used: Any) -> None:
-        import torch
-
-        r2 = r * r
-        terms = [torch.floor(power * 2.0**31 + 0.5).to(torch.int64) for power in (r, r2, r2 * r)]
-        terms = torch.stack([torch.ones_like(terms[0]), *terms], dim=1) * used.to(torch.int64)[:, None]
-        self.table.index_add_(0, 2 * cell + (y >= 0.5).to(torch.int64), terms)
-
-    def _add_floats(self, cell: Any, r: Any, y: Any, f: Any, used: Any, w: Any) -> None:
-        import torch
-
-        weight = used.to(torch.float64) if w is None else torch.where(used, w, torch.zeros_like(w))
-        e = y - f
-        we, ww, rr = weight * e, weight * weight, r * r
-        soft = (used & (y > 0) & (y < 1)).to(torch.float64)
-        terms = [weight, weight * r, weight * rr, we, we * r, we * rr, weight * (y * y), we.clamp(min=0.0), ww]
-        terms += [ww * (f * (1.0 - f)), ww * (e * e), soft]
-        self.rows.index_add_(0, cell, used.to(torch.int64))
-        self.table.index_add_(0, cell, torch.stack(terms, dim=1))
+    def _cell(self, slot: "torch.Tensor", g: "torch.Tensor") -> "torch.Tensor":
+        """The cell of each score, which lies in this slot."""
+        before, edges = _edges(self.on, g.device)
+        passed = before.gather(0, slot)
+        cell = slot + passed
+        for cut in range(self.on.most_cuts):
+            cell += g >= edges.gather(0, passed + cut)
+        return cell
 
     def counts(self) -> dict[int, int]:
         """How many rows have each code but 0."""
         codes = self.codes.cpu().numpy()
-        return {code: int(codes[_index(code)]) for code in (*REASONS, ZERO, SOFT)}
+        return {code: int(codes[_place(code)]) for code in FAULTS}
 
     def summary(self, *, nan: str = "raise", notes: tuple[str, ...] = ()) -> Summary:
         """The sums so far, brought to the host; raises for rows that are not allowed."""
         counts = self.counts()
         table = self.table.cpu().numpy()
         rows = self.rows.cpu().numpy() if self.floats else table[:, 0]
-        _raise_unusable(counts, int(rows.sum()) + sum(counts.values()), nan)
-        rejected = {REASONS.get(code, ZERO_WEIGHT): count for code, count in counts.items() if count}
-        facts = {"rejected": rejected, "clipped": int(self.codes[_CODES]), "source": tuple(sorted(notes))}
+        raise_refused(counts, int(rows.sum()) + sum(counts.values()), nan, _NAMES, _REMEDIES)
+        account: dict[str, Any] = {
+            "rejected": by_reason(counts),
+            "clipped": int(self.codes[_CODES]),
+            "source": tuple(sorted(notes)),
+        }
         if self.floats:
             soft = bool(table[:, -1].sum() > 0)
             require_weights(table[:, FLOAT_SUMS.index("w")], table[:, FLOAT_SUMS.index("w2")])
-            return float_summary(rows, table[:, :-1].T, self.on, soft=soft, **facts)
+            return float_summary(rows, table[:, :-1].T, self.on, soft=soft, **account)
         if int(rows.max()) >= ROWS_OF_A_CELL:
             raise InputError(
                 f"y_prob: {int(rows.max())} rows have nearly the same score; at most 2^32 fit. Call compute sooner."
             )
         by_row = np.empty((self.on.cells, 8), dtype=np.int64)
         by_row[self.on.row_of_cell] = table.reshape(self.on.cells, 8)
-        return integer_summary(by_row, self.on, **facts)
+        return integer_summary(by_row, self.on, **account)
 
 
 def reduce_on_device(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
@@ -162,54 +195,33 @@ def reduce_on_device(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
     return sum(parts[1:], start=parts[0])
 
 
-def _reduce_segment(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
+def _reduce_segment(y: "torch.Tensor", f: "torch.Tensor", on: Ruler, nan: str) -> Summary | None:
     for floats in (False, True):
-        sums = TensorSums(on, f.device, floats=floats)
+        sums = TensorSums.zeros(on, f.device, floats=floats)
         sums.update(y, f)
         counts = sums.counts()
         soft = counts.pop(SOFT)
-        if any(count for code, count in counts.items() if nan != "drop" or code not in DROPPABLE):
+        if refused(counts, nan):
             return None
         if not soft:
-            found = sums.summary(nan=nan)
-            return found if found.n else None
+            summary = sums.summary(nan=nan)
+            return summary if summary.n else None
     return None
 
 
-def _index(code: Any) -> Any:
-    """Where a code is counted: 0, the reasons -1 … -6, then a soft label and a weight of zero."""
-    if isinstance(code, int):
-        return -code if code <= 0 else len(REASONS) + code
+@lru_cache(maxsize=16)
+def _edges(on: Ruler, device: Any) -> tuple["torch.Tensor", "torch.Tensor"]:
+    """How many extra edges lie below each slot, and these edges, with some more that no score reaches."""
     import torch
 
-    return torch.where(code <= 0, -code, len(REASONS) + code)
+    return torch.as_tensor(on.extra_before.astype(np.int64), device=device), torch.as_tensor(on.extra_padded, device=device)
 
 
-def tolerance_of(x: Any) -> float:
+def _place(code: int) -> int:
+    """Where a code is counted: 0, then the negative ones downwards, then the positive ones."""
+    return -code if code <= 0 else _NEGATIVE + code
+
+
+def tolerance_of(x: "torch.Tensor") -> float:
     """How far beyond 0 and 1 rounding may carry a tensor's values."""
     return _TOLERANCE.get(str(x.dtype).removeprefix("torch."), 0.0)
-
-
-def _raise_unusable(counts: dict[int, int], total: int, nan: str) -> None:
-    lines = []
-    for code, count in counts.items():
-        if not count or code == ZERO or (nan == "drop" and code in DROPPABLE):
-            continue
-        if code == SOFT:
-            lines.append(
-                f"y_true: {count} of {total} values are strictly between 0 and 1. Pass soft=True to allow soft labels."
-            )
-            continue
-        column, _, what = REASONS[code].partition(" ")
-        name = {"prediction": "y_prob", "outcome": "y_true", "weight": "sample_weight"}[column]
-        lines.append(f"{name}: {count} of {total} values {'is' if count == 1 else 'are'} {what}. {_remedy(code)}")
-    if lines:
-        raise InputError("\n".join(lines))
-
-
-def _remedy(code: int) -> str:
-    if code in DROPPABLE:
-        return "Fill or remove them first, or pass nan='drop', which counts what it drops."
-    if code == -2:
-        return "If these are logits, pass from_logits=True."
-    return "Outcomes lie in [0, 1], weights are zero or more."

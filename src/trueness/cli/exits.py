@@ -7,7 +7,6 @@
 import io
 import json
 import os
-import re
 import signal
 import sys
 import threading
@@ -79,7 +78,7 @@ def tell(fault: BaseException, settings: Settings) -> int:
             hint = f" Try '{fault.ctx.command_path} --help'." if fault.ctx else ""
             return _say(BAD_INPUT, "usage", fault.format_message() + hint, settings)
         case TruenessError():
-            return _say(BAD_INPUT, type(fault).__name__, _in_options(str(fault)), settings)
+            return _say(BAD_INPUT, type(fault).__name__, fault.shell or str(fault), settings)
         case click.FileError():
             return _say(ENVIRONMENT, "environment", fault.format_message(), settings)
         case click.ClickException():
@@ -105,15 +104,6 @@ def _say(code: int, kind: str, message: str, settings: Settings) -> int:
     else:
         click.echo(f"trueness: {message}", err=True)
     return code
-
-
-def _in_options(text: str) -> str:
-    """What the library advises, in the words of the command line."""
-    text = text.replace(" to summarize, assess or compare, which count what they drop", ", which counts what it drops")
-    text = text.replace("nan='drop'", "--nan drop")
-    text = re.sub(r"( on summarize, assess or compare)?, or pass column .*? == .*?(?=\.(\s|$))", "", text)
-    text = re.sub(r"pos_label=('[^']*'|\"[^\"]*\"|[-\w.]*\w)", r"--pos-label \1", text)
-    return text.replace("as pos_label=", "with --pos-label").replace("as delimiter=", "with --delimiter")
 
 
 def escape_unprintable() -> None:
