@@ -58,19 +58,25 @@ def show_pvalue(pvalue: float, log10_pvalue: float) -> str:
     return f"{pvalue:.2g}"
 
 
-def score_range(low: float, high: float) -> tuple[str, str]:
-    """The ends of a range of scores, with as many digits as tell them apart from each other, from 0 and from 1.
+def score_range(low: float, high: float, *, from_start: bool = False, to_end: bool = False) -> tuple[str, str]:
+    """The ends of a range of scores, with as many digits as tell them apart.
+
+    An end is called 0 or 1 only where it is, or where no scores lie beyond it: `from_start` below, `to_end` above.
 
     Examples
     --------
     >>> score_range(0.6, 0.9), score_range(0.0012, 0.0034), score_range(0.5, 0.9999)
-    (('0.60', '0.90'), ('0.0012', '0.0034'), ('0.5000', '0.9999'))
+    (('0.60', '0.90'), ('0.0012', '0.0034'), ('0.50', '0.9999'))
+    >>> score_range(0.0012, 0.9999, from_start=True, to_end=True)
+    ('0.00', '1.00')
     """
-    short = high - low >= 0.1 or high == low == round(low, 2)
-    for digits in range(2 if short else 4, 17):
-        texts = f"{low:.{digits}f}", f"{high:.{digits}f}"
-        ends = float(texts[0]), float(texts[1])
-        apart = low == high or ends[0] < ends[1]
-        if apart and all((end in (0, 1)) == (value in (0, 1)) for end, value in zip(ends, (low, high), strict=True)):
-            return texts
-    return repr(low), repr(high)
+    digits = 2 if high - low >= 0.1 or high == low == round(low, 2) else 4
+    return _end(low, digits, 0.0 if from_start else None), _end(high, digits, 1.0 if to_end else None)
+
+
+def _end(value: float, digits: int, allowed: float | None) -> str:
+    for more in range(digits, 17):
+        text = f"{value:.{more}f}"
+        if float(text) in (value, allowed) or float(text) not in (0.0, 1.0):
+            return text
+    return repr(value)

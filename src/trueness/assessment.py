@@ -113,8 +113,8 @@ class Assessment:
                 return words.strip()
             test, error = test.rest, ecce(rest)
         high = None if math.isnan(self.interval.high) else self.interval.high
-        found = finding(error, significant=test.pvalue < 1 - self.level, high=high)
-        return f"{words}{found} ({'; '.join([f'ECCE-R p {test.shown}', self._size])})."
+        sentence = finding(error, significant=test.pvalue < 1 - self.level, high=high)
+        return f"{words}{sentence} ({'; '.join([f'ECCE-R p {test.shown}', self._size])})."
 
     @property
     def _size(self) -> str:
@@ -258,12 +258,12 @@ def assess(
     level, seed = check_level(level), check_seed(rng)
     names = {"outcome": outcome, "prediction": prediction, "weight": weight}
     data, groups = _read(y_true, y_prob, sample_weight, by, names, nan, pos_label)
-    wanted = list(dict.fromkeys([*metrics, HEADLINE, STATISTIC]))
-    found = evidence(data, metrics=wanted, level=level, rng=seed, progress=progress)
+    listed = list(dict.fromkeys([*metrics, HEADLINE, STATISTIC]))
+    results = evidence(data, metrics=listed, level=level, rng=seed, progress=progress)
     tests = None if groups is None else group_tests(**groups, rng=seed)
     summary = data.summary()
     return Assessment(
-        metrics=tuple(_line(name, each) for name, each in zip(wanted, found, strict=True)),
+        metrics=tuple(_line(name, each) for name, each in zip(listed, results, strict=True)),
         error=ecce(data),
         level=level,
         n=summary.n,
@@ -276,10 +276,15 @@ def assess(
     )
 
 
-def _line(name: str, found: Evidence) -> MetricLine:
-    label = METRICS[name].label
-    facts: dict[str, Any] = {"interval": found.interval, "noise_floor": found.noise_floor, "test": found.test}
-    return MetricLine(name=name, label=label, value=found.value, **facts)
+def _line(name: str, evidence: Evidence) -> MetricLine:
+    return MetricLine(
+        name=name,
+        label=METRICS[name].label,
+        value=evidence.value,
+        interval=evidence.interval,
+        noise_floor=evidence.noise_floor,
+        test=evidence.test,
+    )
 
 
 def _further_notes(summary: Summary) -> list[str]:

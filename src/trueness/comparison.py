@@ -190,15 +190,15 @@ def compare_rows(
     """`compare` for rows that are read already, of equal number and with equal outcomes and weights."""
     level, seed = check_level(level), check_seed(rng)
     rows, left_out = _common(dict(predictions))
-    found = differences(rows, metrics=metrics, level=level, rng=seed, progress=progress)
+    pairs = differences(rows, metrics=metrics, level=level, rng=seed, progress=progress)
     values: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
-    for each in found:
+    for each in pairs:
         values[each.metric] |= {each.a: each.value_a, each.b: each.value_b}
     first = next(iter(rows.values()))
     return Comparison(
         names=tuple(rows),
         values=values,
-        differences=tuple(found),
+        differences=tuple(pairs),
         level=level,
         n=len(first.arrays.f),
         seed=seed,
@@ -231,8 +231,8 @@ def _common(rows: dict[str, RowSample]) -> tuple[dict[str, RowSample], list[str]
     kept = {}
     for name, each in rows.items():
         a = each.arrays
-        at = common if a.kept is None else common[a.kept]
-        read = read_rows(a.y[at], a.f[at], None if a.w is None else a.w[at])
+        shared = common if a.kept is None else common[a.kept]
+        read = read_rows(a.y[shared], a.f[shared], None if a.w is None else a.w[shared])
         kept[name] = RowSample(replace(read, notes=each.given.notes))
     notes = [f"{length - int(common.sum())} of {length} rows left out: the outcome or some prediction is missing"]
     for name, each in rows.items():

@@ -65,10 +65,10 @@ class _Counts(NamedTuple):
     def flips(self, rng: Generator, draws: int) -> Floats:
         total = np.zeros((draws, len(self.ones)))
         for count, residuals in ((self.ones, self.ones - self.score_of_ones), (self.zeros, -self.score_of_zeros)):
-            held = np.flatnonzero(count > 0)
-            n = count[held].astype(np.int64)
+            filled = np.flatnonzero(count > 0)
+            n = count[filled].astype(np.int64)
             heads = successes(rng, n, np.full(len(n), 0.5), draws)
-            total[:, held] += residuals[held] / n * (2.0 * heads - n)
+            total[:, filled] += residuals[filled] / n * (2.0 * heads - n)
         return total
 
     def merged(self, starts: Ints) -> "Sampler":
@@ -272,7 +272,7 @@ def points_of_rows(rows: Arrays, *, frequency: bool = False) -> Points:
     starts = np.flatnonzero(np.append(True, f[1:] != f[:-1]))
     score, weight = f[starts], np.add.reduceat(w, starts)
     edges = uniform_edges
-    facts: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "score": score,
         "weight": weight,
         "soft": rows.soft,
@@ -283,7 +283,7 @@ def points_of_rows(rows: Arrays, *, frequency: bool = False) -> Points:
         ones = np.add.reduceat(w * y, starts)
         zeros = weight - ones
         return Points(
-            **facts,
+            **fields,
             e=ones - weight * score,
             w2e=ones - weight * score,
             binomial=weight * score * (1 - score),
@@ -297,7 +297,7 @@ def points_of_rows(rows: Arrays, *, frequency: bool = False) -> Points:
     unit = w if not frequency else np.sqrt(w)  # a repeated row adds its variance, not its weight squared
     e = y - f
     return Points(
-        **facts,
+        **fields,
         e=np.add.reduceat(w * e, starts),
         binomial=np.add.reduceat(unit**2 * f * (1 - f), starts),
         squares=np.add.reduceat((unit * e) ** 2, starts),

@@ -82,8 +82,8 @@ def differences(
     seeds = np.random.SeedSequence(seed).generate_state(len(predictions), np.uint64) >> np.uint64(1)
     limits = {}
     for number, (name, data) in enumerate(predictions.items()):
-        found = evidence(data, metrics=errors, level=1 - alpha / 2, tests=False, rng=int(seeds[number])) if errors else []
-        limits[name] = {metric: each.interval for metric, each in zip(errors, found, strict=True)}
+        results = evidence(data, metrics=errors, level=1 - alpha / 2, tests=False, rng=int(seeds[number])) if errors else []
+        limits[name] = {metric: each.interval for metric, each in zip(errors, results, strict=True)}
         if progress is not None:
             progress(number + 1, len(predictions))
     result = []

@@ -9,7 +9,7 @@ from trueness.data.sample import Sample
 from trueness.inference.floor import floor_of
 from trueness.inference.intervals import Interval, draws_for, interval_of, needs_of
 from trueness.inference.significance import CalibrationTest, outcome_of
-from trueness.inference.simulation import Needs, Progress, Resampling
+from trueness.inference.simulation import Drawn, Needs, Progress, Resampling
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_level, check_seed
 
@@ -55,11 +55,18 @@ def evidence(
             Evidence(
                 value=value,
                 interval=interval_of(each, value, resampling, drawn.get(i), alpha, draws, seed) if interval else None,
-                test=outcome_of(each, value, resampling, "auto", draws, seed, drawn=drawn.get(i)) if testable else None,
+                test=_test(each, value, resampling, draws, seed, drawn.get(i)) if testable else None,
                 noise_floor=floor_of(each, drawn.get(i), resampling) if simulate else None,
             )
         )
     return results
+
+
+def _test(
+    bound: BoundMetric, value: float, resampling: Resampling, draws: int, seed: int, drawn: Drawn | None
+) -> CalibrationTest:
+    """The test; what certain predictions that were wrong hide is looked for where a law makes that quick."""
+    return outcome_of(bound, value, resampling, "auto", draws, seed, drawn=drawn, rest=bound.law is not None)
 
 
 def _needs(bound: BoundMetric, resampling: Resampling, *, simulate: bool, intervals: bool) -> Needs | None:

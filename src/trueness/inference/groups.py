@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -62,7 +62,10 @@ class GroupTest:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as nested dictionaries; None where a number is not finite."""
-        return {name: plain(value) for name, value in asdict(self).items()}
+        fields = {
+            name: getattr(self, name) for name in ("group", "n", "test", "adjusted_pvalue", "adjusted_log10_pvalue", "reason")
+        }
+        return {name: plain(value) for name, value in fields.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,8 +138,9 @@ def outcome_of(
     seed: int,
     progress: Progress | None = None,
     drawn: Drawn | None = None,
+    rest: bool = True,
 ) -> CalibrationTest:
-    """The test of a value; `drawn` holds draws already made with this seed."""
+    """The test of a value; `drawn` holds draws already made with this seed, `rest` asks for the test of the rest."""
     points, sample = resampling.base, resampling.sample
     if points.soft:
         return _soft(bound, value, resampling, method)
@@ -151,7 +152,8 @@ def outcome_of(
         zero = "0" if sample.has_rows else "0 (below 1e-15 in a summary)"
         reason = f"an event of predicted probability {zero} was observed, {times} times"
         fields |= {"standardized": math.inf, "pvalue": 0.0, "log10_pvalue": -math.inf}
-        return CalibrationTest(**fields, reason=reason, rest=_rest(bound, resampling, method, resamples, seed))
+        others = _rest(bound, resampling, method, resamples, seed) if rest else None
+        return CalibrationTest(**fields, reason=reason, rest=others)
     if sigma == 0:
         reason = "every prediction is 0 or 1 and none is contradicted"
         return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)

@@ -29,11 +29,12 @@ class WorstInterval:
     mean_gap: float  # mean outcome less mean prediction; negative means predictions too high
     closed: bool = False
     first: float = 0.0  # the smallest score in it
+    to_end: bool = False  # whether no scores lie above it
 
     @property
     def ends(self) -> tuple[str, str]:
         """Its smallest and largest score, as words and figures name them."""
-        return score_range(self.first, self.high)
+        return score_range(self.first, self.high, from_start=self.closed, to_end=self.to_end)
 
     def __repr__(self) -> str:
         way = "too high" if self.mean_gap < 0 else "too low"
@@ -195,6 +196,7 @@ def _worst(extremes: Extremes, sample: Sample) -> WorstInterval | None:
         mean_gap=(last.value - first.value) / share,
         closed=closed,
         first=sample.lowest_score(first.score, last.score, closed=closed),
+        to_end=last.weight > 1 - 1e-12,
     )
 
 

@@ -12,7 +12,7 @@ from trueness.data.scales import LOGIT, logit
 from trueness.metrics.drawing import Drawing, Norm, Options, Partition, Statistic
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bandwidth, check_choice, check_count, check_rng
-from trueness.smoothing.integral import linear_integrals
+from trueness.smoothing.draws import linear_integrals
 from trueness.smoothing.kernel import lattice
 from trueness.smoothing.smoothed import grid_cells, sigmoid, sigmoid_link, smoothed_masses, window_for
 

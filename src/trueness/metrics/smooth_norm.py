@@ -12,8 +12,8 @@ from trueness.data.points import Points
 from trueness.data.scales import Scale, Window
 from trueness.errors import InputError
 from trueness.metrics.drawing import Noise, Norm, order_statistic
-from trueness.smoothing.cosine import smoothed_cells, smoothed_rows
-from trueness.smoothing.integral import linear_integrals
+from trueness.smoothing.cosine import smoothed_variance
+from trueness.smoothing.draws import smoothed_norms
 
 # Of draws: bandwidths of the ladder, cosines at most and in all for all points, nodes a bandwidth, kernel widths (and the
 # same in frequency) beyond which a kernel is below 1e-6, rungs looked at between two, cells of a first look.
@@ -30,8 +30,7 @@ class _Band(NamedTuple):
 
     window: Window
     places: range  # in the ladder
-    frequency: Floats
-    cosines: Floats
+    cosines: Floats  # of every point, at each frequency
 
 
 class SmoothNorm(Norm):
@@ -85,7 +84,7 @@ class SmoothNorm(Norm):
             count = int(_REACH * window.length / (np.pi * self.ladder[first])) + 1
             frequency = np.pi * np.arange(count + 1, dtype=np.float64)
             cosines = np.cos(np.outer((self.x - window.low) / window.length, frequency))
-            yield _Band(window, range(first, last), frequency, cosines)
+            yield _Band(window, range(first, last), cosines)
             first = last
 
     def _typical(self, variance: Floats) -> float:
@@ -98,10 +97,7 @@ class SmoothNorm(Norm):
             window = self._window(sigma)
             place = (self.x - window.low) / window.length * _CELLS
             mass = np.bincount(np.clip(place.astype(np.int64), 0, _CELLS - 1), variance, minlength=_CELLS)
-            s = sigma / window.length
-            # The kernel squared is a kernel of width σ/√2 over 2√π·σ, reflections that overlap left out.
-            spread = smoothed_cells(mass / self.total**2, s / np.sqrt(2))
-            g = np.maximum(spread, 0.0) / (2 * np.sqrt(np.pi) * s)
+            g = smoothed_variance(mass, self.total**2, sigma / window.length)
             if np.sqrt(2 / np.pi) * float(np.sqrt(g).mean()) > sigma:
                 low = sigma
             else:
@@ -110,17 +106,12 @@ class SmoothNorm(Norm):
 
     def noise(self, e: Floats, nodes: int = _NODES) -> Floats:
         """∫|g_σ| of each draw for every bandwidth of the ladder, looked at on so many nodes a bandwidth."""
-        from scipy.fft import next_fast_len
-
-        values = np.empty((len(e), len(self.ladder)))
+        norms = np.empty((len(e), len(self.ladder)))
         for band in self.bands:
-            a = e @ band.cosines / self.total
-            for j in band.places:
-                sigma = self.ladder[j] / band.window.length
-                last = min(int(_REACH / (np.pi * sigma)) + 1, len(band.frequency) - 1)
-                intervals = next_fast_len(max(16, last + 1, int(np.ceil(nodes / sigma))))
-                values[:, j] = linear_integrals(smoothed_rows(a[:, : last + 1], sigma, intervals), 1 / intervals)
-        return values
+            places = slice(band.places.start, band.places.stop)
+            sigmas = self.ladder[places] / band.window.length
+            norms[:, places] = smoothed_norms(e @ band.cosines / self.total, sigmas, _REACH, nodes)
+        return norms
 
     def of(self, e: Floats) -> Floats:
         """The metric of each draw."""

@@ -59,15 +59,15 @@ def draw_binned(curve: BinnedCurve, ax: Any = None, *, color: Any = BLUE, label:
     """The bins that hold rows, with their intervals; the bars below show how many rows."""
     ax = axes(ax)
     unit_square(ax, soft=curve.soft)
-    held = curve.rows > 0
+    filled = curve.rows > 0
     middle = (curve.left + curve.right) / 2
     if curve.rows.max() > 0:
         ax.bar(
             middle, 0.1 * curve.weight / curve.weight.max(), width=curve.right - curve.left, bottom=-0.02, color=muted(ax),
             alpha=0.25, linewidth=0, zorder=0, label="_rows",
         )  # fmt: skip
-    x, y = curve.prediction[held], curve.outcome[held]
-    reach = np.maximum(np.stack([y - curve.low[held], curve.high[held] - y]), 0.0)
+    x, y = curve.prediction[filled], curve.outcome[filled]
+    reach = np.maximum(np.stack([y - curve.low[filled], curve.high[filled] - y]), 0.0)
     kind = "equal width" if curve.strategy == "uniform" else "equal weight"
     name = f"ECE {curve.binned_ece:.3g} ({curve.bins} bins, {kind})" if label is None else label
     ax.errorbar(x, y, yerr=reach, fmt="o", color=color, markersize=4, linewidth=1.2, capsize=2, label=name, zorder=3)
@@ -120,8 +120,8 @@ def draw_cumulative(
     ax.set_xlabel("score (equal steps of rows)")
     ax.set_ylabel("cumulative outcomes − predictions")
     ticks = np.linspace(0, 1, 6)
-    at = np.minimum(np.searchsorted(curve.share, ticks), len(curve.score) - 1)
-    ax.set_xticks(ticks, [f"{curve.score[i]:.2f}" for i in at])
+    places = np.minimum(np.searchsorted(curve.share, ticks), len(curve.score) - 1)
+    ax.set_xticks(ticks, [f"{curve.score[i]:.2f}" for i in places])
     legend(ax)
     return ax
 

@@ -26,7 +26,7 @@ class Frame:
     def __init__(self, x: tuple[float, float], y: tuple[float, float]) -> None:
         self.x, self.y = x, y
 
-    def at(self, x: float, y: float) -> str:
+    def point(self, x: float, y: float) -> str:
         """A point as 'x y'."""
         return f"{_n(self.across(x))} {_n(self.up(y))}"
 
@@ -45,18 +45,18 @@ class Frame:
             if np.isnan(b):
                 pen = False
                 continue
-            parts.append(("L" if pen else "M") + self.at(a, b))
+            parts.append(("L" if pen else "M") + self.point(a, b))
             pen = True
         return "".join(parts)
 
     def band(self, x: Floats, low: Floats, high: Floats) -> str:
         """A filled area between two lines, in pieces where values are missing."""
-        held = ~(np.isnan(low) | np.isnan(high))
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], held, [False]]).astype(int)))
+        defined = ~(np.isnan(low) | np.isnan(high))
+        edges = np.flatnonzero(np.diff(np.concatenate([[False], defined, [False]]).astype(int)))
         pieces = []
         for a, b in zip(edges[::2], edges[1::2], strict=True):
-            there = [self.at(x[i], high[i]) for i in range(a, b)]
-            back = [self.at(x[i], low[i]) for i in range(b - 1, a - 1, -1)]
+            there = [self.point(x[i], high[i]) for i in range(a, b)]
+            back = [self.point(x[i], low[i]) for i in range(b - 1, a - 1, -1)]
             pieces.append("M" + "L".join(there + back) + "Z")
         return "".join(pieces)
 
@@ -77,15 +77,14 @@ def _axes(
     base, left = TOP + TALL, LEFT
     parts = [f'<path class="axis" d="M{left} {TOP}V{base}H{left + WIDE}"/>']
     for value, label in x_ticks:
-        at = _n(frame.across(value))
+        place = _n(frame.across(value))
         parts.append(
-            f'<path class="axis" d="M{at} {base}v4"/><text x="{at}" y="{base + 17}" text-anchor="middle">{label}</text>'
+            f'<path class="axis" d="M{place} {base}v4"/><text x="{place}" y="{base + 17}" text-anchor="middle">{label}</text>'
         )
     for value, label in y_ticks:
-        at = _n(frame.up(value))
-        parts.append(
-            f'<path class="axis" d="M{left} {at}h-4"/><text x="{left - 7}" y="{at}" dy=".35em" text-anchor="end">{label}</text>'
-        )
+        place = _n(frame.up(value))
+        text = f'<text x="{left - 7}" y="{place}" dy=".35em" text-anchor="end">{label}</text>'
+        parts.append(f'<path class="axis" d="M{left} {place}h-4"/>{text}')
     middle = LEFT + WIDE / 2
     parts.append(f'<text x="{_n(middle)}" y="{SIZE - 8}" text-anchor="middle">{x_name}</text>')
     parts.append(f'<text transform="translate(13 {_n(TOP + TALL / 2)}) rotate(-90)" text-anchor="middle">{y_name}</text>')
@@ -97,22 +96,22 @@ _QUARTERS = [(q / 4, f"{q / 4:g}") for q in range(5)]
 
 def _unit_axes(soft: bool) -> str:
     name = "mean soft label" if soft else "share that happened"
-    diagonal = f'<path class="guide" d="M{UNIT.at(0, 0)}L{UNIT.at(1, 1)}"/>'
+    diagonal = f'<path class="guide" d="M{UNIT.point(0, 0)}L{UNIT.point(1, 1)}"/>'
     return _axes(UNIT, _QUARTERS, _QUARTERS, "prediction", name) + diagonal
 
 
 def smooth_svg(curve: SmoothCurve) -> str:
     """The smooth reliability diagram; the parts a script may redraw have names."""
-    at = drawn(curve)
-    x, density = curve.score[at], curve.density[at] / max(float(curve.density.max()), 1e-300) * 0.1
-    consistency = UNIT.band(x, curve.consistency_low[at], curve.consistency_high[at])
-    confidence = UNIT.band(x, curve.confidence_low[at], curve.confidence_high[at])
+    kept = drawn(curve)
+    x, density = curve.score[kept], curve.density[kept] / max(float(curve.density.max()), 1e-300) * 0.1
+    consistency = UNIT.band(x, curve.consistency_low[kept], curve.consistency_high[kept])
+    confidence = UNIT.band(x, curve.confidence_low[kept], curve.confidence_high[kept])
     body = [
         f'<path id="density" class="density" d="{UNIT.band(x, np.zeros(len(x)), density)}"/>',
         f'<path id="consistency" class="consistency" d="{consistency}"/>',
         f'<path id="confidence" class="confidence" d="{confidence}"/>',
         _unit_axes(curve.soft),
-        f'<path id="smooth-line" class="line" d="{UNIT.path(x, curve.outcome[at])}"/>',
+        f'<path id="smooth-line" class="line" d="{UNIT.path(x, curve.outcome[kept])}"/>',
         '<circle id="smooth-dot" class="dot" r="4" visibility="hidden"/>',
     ]
     return _svg("smooth", "Smooth reliability diagram: what happened against what was predicted", "".join(body))
@@ -122,8 +121,8 @@ def several_svg(lines: Sequence[tuple[SmoothCurve, str, str]]) -> str:
     """Smooth curves on one diagram, each with its colour and dashes."""
     body = [_unit_axes(any(curve.soft for curve, _, _ in lines))]
     for curve, colour, dash in lines:
-        at = drawn(curve)
-        path = UNIT.path(curve.score[at], curve.outcome[at])
+        kept = drawn(curve)
+        path = UNIT.path(curve.score[kept], curve.outcome[kept])
         body.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
     return _svg("several", "Smooth reliability curves: what happened against what was predicted", "".join(body))
 
@@ -138,8 +137,8 @@ def cumulative_svg(curve: CumulativeCurve) -> str:
     frame = Frame((0.0, 1.0), cumulative_range(curve))
     ticks = []
     for share in np.linspace(0, 1, 6):
-        at = min(int(np.searchsorted(curve.share, share)), len(curve.score) - 1)
-        ticks.append((float(share), f"{curve.score[at]:.2f}"))
+        place = min(int(np.searchsorted(curve.share, share)), len(curve.score) - 1)
+        ticks.append((float(share), f"{curve.score[place]:.2f}"))
     step = _step(frame.y[1] - frame.y[0])
     values = np.arange(np.ceil(frame.y[0] / step), np.floor(frame.y[1] / step) + 1) * step
     body, kept = [], thinned(curve.difference, 2 * _MOST)
@@ -148,7 +147,7 @@ def cumulative_svg(curve: CumulativeCurve) -> str:
         a, b = (frame.across(float(curve.share[i])) for i in ends)
         body.append(f'<rect class="worst" x="{_n(a)}" y="{TOP}" width="{_n(b - a)}" height="{TALL}"/>')
     if curve.sigma > 0:
-        tip = [frame.at(0, 2 * curve.sigma), frame.at(0, -2 * curve.sigma), frame.at(0.06, 0)]
+        tip = [frame.point(0, 2 * curve.sigma), frame.point(0, -2 * curve.sigma), frame.point(0.06, 0)]
         body.append(f'<path class="noise" d="M{"L".join(tip)}Z"/>')
     body += [
         _axes(
@@ -158,7 +157,7 @@ def cumulative_svg(curve: CumulativeCurve) -> str:
             "score, in equal steps of rows",
             "cumulative outcomes − predictions",
         ),
-        f'<path class="guide" d="M{frame.at(0, 0)}L{frame.at(1, 0)}"/>',
+        f'<path class="guide" d="M{frame.point(0, 0)}L{frame.point(1, 0)}"/>',
         f'<path id="cumulative-line" class="line thin" d="{frame.path(curve.share[kept], curve.difference[kept])}"/>',
         '<circle id="cumulative-dot" class="dot" r="4" visibility="hidden"/>',
     ]
@@ -182,10 +181,10 @@ def bin_marks(curve: BinnedCurve) -> str:
     parts = []
     for x, y, low, high, rows in zip(curve.prediction, curve.outcome, curve.low, curve.high, curve.rows, strict=True):
         if rows > 0:
-            at = _n(UNIT.across(x))
+            across = _n(UNIT.across(x))
             if not np.isnan(low):
-                parts.append(f'<path class="bar" d="M{at} {_n(UNIT.up(low))}V{_n(UNIT.up(high))}"/>')
-            parts.append(f'<circle class="mark" cx="{at}" cy="{_n(UNIT.up(y))}" r="3.5"/>')
+                parts.append(f'<path class="bar" d="M{across} {_n(UNIT.up(low))}V{_n(UNIT.up(high))}"/>')
+            parts.append(f'<circle class="mark" cx="{across}" cy="{_n(UNIT.up(y))}" r="3.5"/>')
     return "".join(parts)
 
 

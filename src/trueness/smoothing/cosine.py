@@ -58,18 +58,9 @@ def smoothed(a: Floats, sigma: float, intervals: int) -> tuple[Floats, Floats, F
     return value, first, second
 
 
-def damping(sigma: float, frequency: Array) -> Floats:
-    """What a kernel of width σ leaves of each frequency."""
-    return np.asarray(np.exp(-0.5 * (sigma * frequency) ** 2), dtype=np.float64)
-
-
-def smoothed_rows(a: Floats, sigma: float, intervals: int) -> Floats:
-    """The smoothed measure of each row of coefficients at the ends of equal intervals of [0, 1]."""
-    from scipy.fft import dct
-
-    padded = np.zeros((len(a), intervals + 1))
-    padded[:, : a.shape[1]] = a * damping(sigma, np.pi * np.arange(a.shape[1]))
-    return np.asarray(dct(padded, type=1))
+def damping(sigma: float | Array, frequency: Array, share: float = 0.5) -> Floats:
+    """What a kernel of width σ leaves of each frequency; a `share` of ¼ is that of the kernel squared, of width σ/√2."""
+    return np.asarray(np.exp(-share * (sigma * frequency) ** 2), dtype=np.float64)
 
 
 def smoothed_nodes(values: Floats, sigma: float) -> Floats:
@@ -79,9 +70,13 @@ def smoothed_nodes(values: Floats, sigma: float) -> Floats:
     return np.asarray(idct(dct(values, type=1) * damping(sigma, np.pi * np.arange(len(values))), type=1))
 
 
-def smoothed_cells(mass: Floats, sigma: float) -> Floats:
-    """The smoothed measure in the middle of equal cells of [0, 1], from the masses of the cells."""
+def smoothed_variance(mass: Array, total: float, sigma: float) -> Floats:
+    """Σ m K_σ² over a total, in the middle of equal cells of [0, 1], from the masses of the cells.
+
+    The kernel squared is a kernel of width σ/√2 over 2√π·σ; reflections that overlap are left out.
+    """
     from scipy.fft import dct
 
     cells = len(mass)
-    return np.asarray(dct(dct(mass, type=2) / 2 * damping(sigma, np.pi * np.arange(cells)), type=3))
+    damped = dct(mass, type=2) / (2 * total) * damping(sigma * np.pi, np.arange(cells), 0.25)
+    return np.asarray(np.maximum(dct(damped, type=3), 0.0) / (2 * np.sqrt(np.pi) * sigma))

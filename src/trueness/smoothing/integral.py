@@ -1,4 +1,4 @@
-"""Integrals of absolute values: exact to high order for one function, to first order for many draws at once."""
+"""The integral of an absolute value, to high order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +12,14 @@ def absolute_integral(q: Floats, q1: Floats, q2: Floats, step: float) -> float:
     A plain trapezoid rule on |q| would err at every sign change.
     """
     d, dd = q1 * step, q2 * (step * step)
-    whole = (q[:-1] + q[1:]) / 2 + (d[:-1] - d[1:]) / 10 + (dd[:-1] + dd[1:]) / 120  # the quintic's integral
-    pieces = np.abs(whole)
+    full = (q[:-1] + q[1:]) / 2 + (d[:-1] - d[1:]) / 10 + (dd[:-1] + dd[1:]) / 120  # the quintic's integral
+    pieces = np.abs(full)
     same = q[:-1] * q[1:]
     crossing = np.flatnonzero(same < 0)
     if len(crossing):
         c = _quintic(q, d, dd, crossing)
         part = _antiderivative(c, _root(c))
-        pieces[crossing] = np.abs(part) + np.abs(whole[crossing] - part)
+        pieces[crossing] = np.abs(part) + np.abs(full[crossing] - part)
     # Equal signs at both ends, but falling towards 0 and away from it: the piece may cross twice.
     dips = np.flatnonzero((same > 0) & (q[:-1] * d[:-1] < 0) & (q[1:] * d[1:] > 0))
     if len(dips):
@@ -29,12 +29,12 @@ def absolute_integral(q: Floats, q1: Floats, q2: Floats, step: float) -> float:
     return float(pieces.sum() * step)
 
 
-def _quintic(q: Floats, d: Floats, dd: Floats, at: Ints) -> Floats:
+def _quintic(q: Floats, d: Floats, dd: Floats, place: Ints) -> Floats:
     """Coefficients of the polynomial on [0, 1] with given values and derivatives at both ends, for chosen intervals."""
-    c0, c1, c2 = q[at], d[at], dd[at] / 2
-    value = q[at + 1] - (c0 + c1 + c2)
-    slope = d[at + 1] - (c1 + 2 * c2)
-    bend = dd[at + 1] - 2 * c2
+    c0, c1, c2 = q[place], d[place], dd[place] / 2
+    value = q[place + 1] - (c0 + c1 + c2)
+    slope = d[place + 1] - (c1 + 2 * c2)
+    bend = dd[place + 1] - 2 * c2
     return np.array(
         [
             c0,
@@ -89,13 +89,3 @@ def _root(c: Floats) -> Floats:
         newton = s - np.divide(value, slope, out=np.full_like(value, np.inf), where=slope != 0)
         s = np.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
     return s
-
-
-def linear_integrals(g: Floats, step: float, breaks: Floats | None = None) -> Floats:
-    """∫|g| of each row at equal steps, exact where g is linear: a trapezoid rule, less what it adds at a change of sign."""
-    size = np.abs(g)
-    both = size[:, :-1] + size[:, 1:]
-    crossing = g[:, :-1] * g[:, 1:] < 0
-    lost = np.divide(size[:, :-1] * size[:, 1:], both, out=np.zeros_like(both), where=crossing)
-    pieces = both / 2 - lost
-    return np.asarray((pieces if breaks is None else pieces * breaks).sum(axis=1) * step)

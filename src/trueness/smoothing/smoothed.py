@@ -108,11 +108,11 @@ def scattered_integral(masses: Masses, bandwidth: float, link: Link | None = Non
         if masses.scale.reflects:
             low, high = max(low, 0.0), min(high, 1.0)
         window = Window(low, high - low)
-        at = (x[start:stop] - low) / (high - low)
-        tables = grid_moments(stop - start, _held(at, [kind[start:stop] for kind in kinds]), grid_cells(window, bandwidth))
+        place = (x[start:stop] - low) / (high - low)
+        tables = grid_moments(stop - start, _chunks(place, [kind[start:stop] for kind in kinds]), grid_cells(window, bandwidth))
         total += Smoothed(tables, window, link).integral(bandwidth)
     return total
 
 
-def _held(x: Floats, kinds: list[Floats]) -> Callable[[int, int], tuple[Floats, tuple[Floats, ...]]]:
+def _chunks(x: Floats, kinds: list[Floats]) -> Callable[[int, int], tuple[Floats, tuple[Floats, ...]]]:
     return lambda a, b: (x[a:b], tuple(kind[a:b] for kind in kinds))
