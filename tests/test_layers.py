@@ -13,7 +13,7 @@ STAGES = [
     {"_types", "errors", "_atomic", "_forward", "_json", "options", "brownian"},
     {"inputs"},
     {"multiclass"},
-    {"summary", "_again"},
+    {"summary"},
     {"engines"},
     {"data", "smoothing"},
     {"metrics"},
@@ -30,6 +30,7 @@ STAGES = [
     {"__main__"},
 ]
 USERS = {"papers"}  # written as a user would, on the public names
+VIEWS = {("summary.summary", "engines.sql.returned")}  # methods that point right, by an import inside the method
 STAGE = {name: number for number, names in enumerate(STAGES) for name in names}
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path != SOURCE / "__init__.py")
 
@@ -54,8 +55,11 @@ def breaches(path: Path, text: str) -> list[str]:
     if stage not in STAGE:
         return [f"{path}:1: {stage!r} has no stage; give it one in STAGES"]
     found = []
+    module = ".".join(path.relative_to(SOURCE).with_suffix("").parts)
     for line, name in imports(path, text):
         target = [*name.split("."), ""][1]
+        if (module, name.removeprefix("trueness.").rpartition(".")[0]) in VIEWS:
+            continue
         if target in ("__version__", "brownian") or (name == "trueness" and stage in USERS):
             continue
         if target not in STAGE:

@@ -34,7 +34,8 @@ def page(found: Any) -> str:
         parts.append(f"Largest total error: {found.error.worst!r}")
     if found.groups is not None:
         parts.append(_groups(found.groups))
-    parts += [textwrap.fill(f"Note: {note}", width=100, subsequent_indent="  ") for note in found.notes]
+    notes = (clean(note, most=1000) for note in found.notes)  # a summary's file may hold any text
+    parts += [textwrap.fill(f"Note: {note}", width=100, subsequent_indent="  ") for note in notes]
     return "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
 
 

@@ -10,7 +10,10 @@ import click
 from trueness._json import plain
 from trueness._text import clean
 from trueness.assessment import Assessment
+from trueness.inference.groups import MISSING, SMALLEST, group_parts
+from trueness.inference.intervals import confidence_interval
 from trueness.inference.significance import show_pvalue
+from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS, Metric
 
 
@@ -35,7 +38,7 @@ class Check:
 def parse_limits(limits: Sequence[str], *, upper: bool) -> list[tuple[Metric, float]]:
     """METRIC=VALUE, of which the metric must be one number and the value one that it can exceed."""
     numeric = {name: metric for name, metric in METRICS.items() if get_type_hints(metric.function)["return"] is float}
-    found = []
+    parsed = []
     for given in limits:
         name, equals, text = given.partition("=")
         name = name.strip()
@@ -54,8 +57,8 @@ def parse_limits(limits: Sequence[str], *, upper: bool) -> list[tuple[Metric, fl
         if upper and numeric[name].interval is None:
             known = ", ".join(other for other, metric in numeric.items() if metric.interval is not None)
             raise click.UsageError(f"--max {given} --upper: {name} has no interval; these have: {known}.")
-        found.append((numeric[name], limit))
-    return found
+        parsed.append((numeric[name], limit))
+    return parsed
 
 
 def require_alpha(alpha: float | None) -> None:
@@ -64,40 +67,97 @@ def require_alpha(alpha: float | None) -> None:
         raise click.UsageError(f"--alpha {alpha:g}: is not a fraction in (0, 1). Pass for example 0.01, not 1.")
 
 
-def checks(found: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
-    """Every limit, the metrics' first."""
-    lines = [_maximum(found, metric, limit, upper) for metric, limit in limits]
-    return lines if alpha is None else [*lines, _significance(found, alpha), *_groups(found, alpha)]
+def checks(whole: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
+    """Every limit on all rows together, the metrics' first; with `alpha` also on every group."""
+    lines = [_maximum(whole, metric, limit, upper) for metric, limit in limits]
+    return lines if alpha is None else [*lines, _significance(whole, alpha), *_group_significance(whole, alpha)]
 
 
-def _maximum(found: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
-    value = found[metric.name].value if metric.interval is not None else float(metric.function(found.data))
+def _maximum(whole: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
+    value = whole[metric.name].value if metric.interval is not None else float(metric.function(whole.data))
     what = metric.name
     if upper:
-        value, what = found[metric.name].interval.high, f"upper end of the {100 * found.level:.4g} % interval of {metric.name}"
-    facts: dict[str, Any] = {"name": metric.name, "limit": limit}
+        value, what = whole[metric.name].interval.high, f"upper end of the {_percent(whole.level)} interval of {metric.name}"
+    beyond = _unknown(metric, whole.error)
+    value, most = value + beyond, "at most " if beyond else ""
+    named: dict[str, Any] = {"name": metric.name, "limit": limit}
     if math.isnan(value):
-        return Check(**facts, passed=False, value=None, text=f"{what} is undefined (too few rows), limit {limit:g}")
+        return Check(**named, passed=False, value=None, text=f"{what} is undefined (too few rows), limit {limit:g}")
     passed = value <= limit
     by = "" if passed else f", exceeded by {value - limit:.4g}"
-    return Check(**facts, passed=passed, value=value, text=f"{what} is {value:.6g}, limit {limit:g}{by}")
+    return Check(**named, passed=passed, value=value, text=f"{what} is {most}{value:.6g}, limit {limit:g}{by}")
 
 
-def _significance(found: Assessment, alpha: float) -> Check:
-    test = found.test
+def _percent(level: float) -> str:
+    return f"{100 * level:.4g} %"
+
+
+def _unknown(metric: Metric, error: CumulativeError) -> float:
+    """By how much a cumulative error that is known only by its summary may be larger than what is read at the cells' edges."""
+    if error.bracket is None or metric.name not in ("ecce_mad", "ecce_r"):
+        return 0.0
+    value, (_, high) = (error.mad, error.bracket.mad) if metric.name == "ecce_mad" else (error.range, error.bracket.range)
+    return max(high - value, 0.0)
+
+
+def _significance(whole: Assessment, alpha: float) -> Check:
+    test = whole.test
     text = f"ECCE-R p {test.shown}, alpha {alpha:g}"
     return Check(name="alpha", passed=not test.pvalue < alpha, value=test.pvalue, limit=alpha, text=text)
 
 
-def _groups(found: Assessment, alpha: float) -> list[Check]:
+def _group_significance(whole: Assessment, alpha: float) -> list[Check]:
     lines = []
-    for each in found.groups or ():
-        name = clean("(missing)" if each.group is None else str(each.group))
-        facts: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
+    for each in whole.groups or ():
+        name = _name(each.group)
+        named: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
         if each.adjusted_pvalue is None:
-            lines.append(Check(**facts, passed=True, text=f"group {name}: not tested, {each.reason}"))
+            lines.append(Check(**named, passed=True, text=f"group {name}: not tested, {each.reason}"))
             continue
         shown = show_pvalue(each.adjusted_pvalue, each.adjusted_log10_pvalue or 0.0)
         text = f"group {name}: ECCE-R p, Holm-adjusted, {shown}, alpha {alpha:g}"
-        lines.append(Check(**facts, passed=not each.adjusted_pvalue < alpha, text=text))
+        lines.append(Check(**named, passed=not each.adjusted_pvalue < alpha, text=text))
     return lines
+
+
+def _name(group: Any) -> str:
+    return clean(MISSING if group is None else str(group))
+
+
+def group_checks(
+    given: dict[str, Any], limits: Sequence[tuple[Metric, float]], *, level: float, rng: int, upper: bool
+) -> list[Check]:
+    """Every limit on every group of the data given to `assess`; groups too small to say anything are listed."""
+    lines = []
+    for group, n, data in group_parts(**given):
+        name = _name(group)
+        for metric, limit in limits:
+            named: dict[str, Any] = {"name": f"{metric.name}, group {name}", "limit": limit}
+            if n < SMALLEST:
+                text = f"group {name}: {metric.name} not checked, fewer than {SMALLEST} rows"
+                lines.append(Check(**named, passed=True, value=None, text=text))
+            else:
+                value, passed, text = _held_to(metric, limit, data, level, rng, upper)
+                lines.append(Check(**named, passed=passed, value=value, text=f"group {name}: {text}"))
+    return lines
+
+
+def _held_to(
+    metric: Metric, limit: float, data: dict[str, Any], level: float, rng: int, upper: bool
+) -> tuple[float | None, bool, str]:
+    """A group's value, whether it keeps the limit, and what to say of that."""
+    value = float(metric.function(**data))
+    text = f"{metric.name} is {value:.6g}"
+    if metric.interval is None or (value <= limit and not upper):  # no interval begins above its value
+        by = "" if value <= limit else f", exceeded by {value - limit:.4g}"
+        return value, value <= limit, f"{text}, limit {limit:g}{by}"
+    interval = confidence_interval(**data, metric=metric.name, level=level, rng=rng)
+    if math.isnan(interval.low):
+        return None, True, f"{metric.name} not checked, {interval.method}"
+    high = interval.high + (_unknown(metric, ecce(**data)) if metric.name in ("ecce_mad", "ecce_r") else 0.0)
+    bound = high if upper else interval.low
+    passed = bound <= limit
+    text = f"{text}, {_percent(level)} interval {interval.low:.4g} to {high:.4g}, limit {limit:g}"
+    if passed and not upper:
+        return value, True, f"{text}, exceeded within noise"
+    return value, passed, text if passed else f"{text}, exceeded by {bound - limit:.4g}"

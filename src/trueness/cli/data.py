@@ -12,6 +12,7 @@ from trueness.cli.faults import Command
 if TYPE_CHECKING:
     from trueness.data.sample import RowData
     from trueness.engines.files.summarize import Columns, FileTable
+    from trueness.summary.record import Record
     from trueness.summary.summary import Summary
 
 IN_MEMORY = 10_000_000  # rows up to which a file is computed from its rows; above, from its summary
@@ -90,11 +91,10 @@ def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command],
 
 
 def load(data: Data, progress: Progress | None) -> dict[str, Any]:
-    """Arguments for `assess`: rows where they fit in memory, else summaries; with groups where wanted."""
+    """Arguments for `assess`: rows where they fit in memory, else a summary or a record; with groups where there are any."""
     from trueness.data.sample import RowData
     from trueness.engines.files.sources import opened
     from trueness.engines.files.summarize import FileTable
-    from trueness.metrics.cumulative import ecce
     from trueness.summary.ruler import ruler
 
     with opened(data.paths) as files:
@@ -106,11 +106,8 @@ def load(data: Data, progress: Progress | None) -> dict[str, Any]:
         if columns is not None:
             rows = RowData(table.checked(columns, roles.predictions[0]))
             return {**_judged({"y_true": rows}), "by": columns.groups}
-        if roles.by:
-            return {"y_true": table.summaries(ruler(), progress)}
-        summary = table.summary(ruler(), progress)
-        ecce(summary)  # the second pass, while what was piped in is still there; the summary keeps what it finds
-        return {"y_true": summary}
+        reduce = table.record if roles.by else table.summary
+        return {"y_true": reduce(ruler(), progress, exact=True)}
 
 
 def roles_of(data: Data) -> Any:
@@ -125,24 +122,38 @@ def roles_of(data: Data) -> Any:
     return Roles(outcome=data.outcome, predictions=data.prediction, weight=data.weight, by=data.by)
 
 
-def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary":
-    """The sum of summaries in files."""
+def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary | Record":
+    """The sum of summaries, or of records, in files."""
     from trueness.engines.files.sources import opened
 
     with opened(paths) as files:
         return added(files, progress)
 
 
-def added(files: list[str], progress: Progress | None) -> "Summary":
-    """The sum of summaries in files; a damaged one, and what is none, is an error."""
-    from trueness.summary.summary import Summary
+def added(files: list[str], progress: Progress | None) -> "Summary | Record":
+    """The sum of summaries, or of records on the same axes, in files; a damaged one, and what is none, is an error."""
+    from trueness.errors import SummaryError
+    from trueness.summary.file import read
 
-    whole: Summary | int = 0
+    total: Any = 0
+    axes: dict[str, tuple[str, ...]] = {}
     for number, file in enumerate(files):
-        whole = Summary.load(file) + whole
+        with open(file, "rb") as opened:
+            value = read(opened.read(), file).value
+        axes[file] = getattr(value, "axes", ())
+        if axes[file] != axes[files[0]]:
+            raise SummaryError(
+                f"{files[0]!r} holds {_kind_of(axes[files[0]])}, {file!r} {_kind_of(axes[file])}: they do not add up. "
+                "Name files that hold the same, made with the same --by."
+            )
+        total = value + total if number == 0 else total + value
         if progress is not None:
             progress(number + 1, len(files))
-    return whole  # type: ignore[return-value]
+    return total  # type: ignore[no-any-return]
+
+
+def _kind_of(axes: tuple[str, ...]) -> str:
+    return f"a record by {' and '.join(axes)}" if axes else "one summary"
 
 
 def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[str, RowData]":

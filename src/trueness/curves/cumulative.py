@@ -8,10 +8,10 @@ import numpy as np
 
 from trueness._types import Floats, Ints
 from trueness.curves.curve import Curve
-from trueness.data.extremes import Extremes
 from trueness.data.points import ROWS, Points, points_of_rows, points_of_summary
 from trueness.data.sample import RowData, as_data
 from trueness.metrics.cumulative import CumulativeError, ecce, exact_extremes
+from trueness.summary.extremes import Extremes
 
 POINTS = 2000  # drawn at most, extremes always among them
 

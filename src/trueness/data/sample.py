@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness.engines.arrays.grid import ORDERS, Runs, collapse, grid_moments, joined, lone_scores, refine_cells, rows_in_slots
+from trueness.engines.arrays.grid import ORDERS, Runs, collapse, grid_moments, lone_scores, refine_cells, rows_in_slots
 from trueness.engines.arrays.summarize import nothing_odd, reduce_rows
 from trueness.errors import InputError, NeedsRowsError
 from trueness.inputs.rows import Arrays, Rows, read_rows
@@ -22,7 +22,6 @@ __all__ = [
     "as_summary",
     "collapse",
     "grid_moments",
-    "joined",
     "lone_scores",
     "refine_cells",
     "rows_in_slots",
@@ -120,8 +119,8 @@ def as_summary(y_true: Any, y_prob: Any, sample_weight: Any, *, bins: int) -> Su
     if isinstance(data, RowData):
         return data.summary((bins,))
     if not data.ruler.has(bins):
-        raise InputError(
-            f"bins: {bins} equal-width bins are not unions of this summary's cells. "
-            f"Summarize again with bins=({bins},), or choose a divisor of {2**14}, 100 or 15."
-        )
+        remedy = f"Summarize again with bins=({bins},), or choose a divisor of {2**14}, 100 or 15."
+        if data.ruler.starts:
+            remedy = "Some were merged: choose fewer bins, or coarsen less."
+        raise InputError(f"bins: {bins} equal-width bins are not unions of this summary's cells. {remedy}")
     return data

@@ -182,7 +182,7 @@ def outcome_of(
         return _asymptotic(facts, sigma, reason, resampling.data)
     if drawn is None:
         drawn = resampling.draw(seed, resamples, Wanted(), progress=progress)[0]
-    if isinstance(resampling.data, Summary) and resampling.data.again is not None and request.cumulative:
+    if isinstance(resampling.data, Summary) and resampling.data.extremes is not None and request.cumulative:
         value = facts["value"] = drawn.observed  # at the edges of cells, like the draws: p belongs to that
         reason = f"{reason}; value and p from the cells of the summary"
     pvalue = drawn.pvalue()

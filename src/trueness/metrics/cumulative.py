@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from trueness._again import RowsChangedError, RowsGoneError
-from trueness.data.extremes import SLACK, TIE, Extremes, from_cells, from_rows, from_rows_again
+from trueness.data.extremes import from_rows
 from trueness.data.sample import RowData, as_data
+from trueness.summary.extremes import TIE, Extremes
+from trueness.summary.spans import SLACK, from_cells
 from trueness.summary.summary import Summary
 
 
@@ -70,10 +71,9 @@ def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Cumul
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. From a summary C is read at the
-        edges of the ruler's cells, and ``bracket`` bounds the exact values; a summary whose files or frame can be read
-        again gives the exact ones, from one or more passes over the rows of the cells that matter. A summary does not keep a
-        frame in memory alive: drop or edit it, and there is the bracket.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. One made with ``exact=True`` keeps
+        the extremes of C and gives the exact values. From any other, C is read at the edges of the ruler's cells, and
+        ``bracket`` bounds the exact values.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
@@ -105,7 +105,7 @@ def ecce(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Cumul
         sigma=_sigma(data),
         n=data.n if isinstance(data, Summary) else len(data.arrays.f),
         worst=_worst(found, SLACK if isinstance(data, Summary) else TIE),
-        bracket=_bracket(data) if isinstance(data, Summary) and _of_rows(data) is None else None,
+        bracket=_bracket(data) if isinstance(data, Summary) and data.extremes is None else None,
     )
 
 
@@ -120,8 +120,8 @@ def ecce_mad(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> f
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where its rows can be read
-        again, else C is read at its cells' edges.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where it was made with
+        ``exact=True``, else C is read at its cells' edges.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
@@ -155,8 +155,8 @@ def ecce_r(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> flo
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where its rows can be read
-        again, else C is read at its cells' edges.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where it was made with
+        ``exact=True``, else C is read at its cells' edges.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
@@ -182,30 +182,12 @@ def ecce_r(y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> flo
 def _extremes(data: RowData | Summary) -> Extremes:
     if isinstance(data, RowData):
         return from_rows(data)
-    return _of_rows(data) or from_cells(data)[0]
+    return data.extremes or from_cells(data)[0]
 
 
 def exact_extremes(data: RowData | Summary) -> Extremes | None:
-    """Those of the rows; None where only their summary is there."""
-    return from_rows(data) if isinstance(data, RowData) else _of_rows(data)
-
-
-def _of_rows(summary: Summary) -> Extremes | None:
-    """The exact ones, where the rows can be read again; None where they cannot, or are gone."""
-    again = summary.again
-    if again is None:
-        return None
-    if "extremes" not in summary.found:
-        try:
-            summary.found["extremes"] = from_rows_again(summary, again)
-        except (RowsGoneError, FileNotFoundError):
-            summary.found["extremes"] = None
-        except RowsChangedError:
-            if again.lasting:
-                raise
-            summary.found["extremes"] = None
-    found: Extremes | None = summary.found["extremes"]
-    return found
+    """Those of the rows; None where only their summary is there and does not keep them."""
+    return from_rows(data) if isinstance(data, RowData) else data.extremes
 
 
 def _bracket(summary: Summary) -> Bracket:

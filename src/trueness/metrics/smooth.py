@@ -179,7 +179,7 @@ def _smooth(data: RowData | Summary, scale: Scale, bandwidth: float | None) -> f
     if bandwidth is not None:
         return min(_at(masses, bandwidth), 1.0)  # no residual exceeds 1; rounding may
     value = _fixed_point(masses)
-    if isinstance(masses, CellMasses) and not scale.reflects:
+    if isinstance(masses, CellMasses) and (not scale.reflects or masses.merged):
         # Once the bandwidth is known, cells up to that width count with their moments, not as points.
         return _fixed_point(replace(masses, resolution=value))
     return value

@@ -126,9 +126,18 @@ def _diagrams(found: Assessment) -> str:
     return f'<h2>Where</h2><div class="pair">{smooth}{cumulative}</div>'
 
 
+def _bin_counts(found: Assessment) -> list[int]:
+    """Numbers of bins to choose from: those whose edges are left where cells were merged."""
+    if isinstance(found.data, RowData):
+        return list(BINS)
+    return [count for count in BINS if found.data.ruler.has(count)] or [1]
+
+
 def _bins(found: Assessment) -> str:
-    curve = binned_curve(found.data, bins=15, level=found.level)
-    options = "".join(f'<option value="{count}"{" selected" if count == 15 else ""}>{count}</option>' for count in BINS)
+    counts = _bin_counts(found)
+    first = 15 if 15 in counts else counts[-1]
+    curve = binned_curve(found.data, bins=first, level=found.level)
+    options = "".join(f'<option value="{count}"{" selected" if count == first else ""}>{count}</option>' for count in counts)
     chooser = (
         f'<div class="controls script-only"><label for="bin-count">bins</label><select id="bin-count">{options}</select>'
         f'<span id="bin-value">ECE {curve.binned_ece:.3g}</span></div>'
@@ -217,7 +226,7 @@ def _embedded(found: Assessment) -> str:
         "peak": float(curve.density.max()),
         "cumulative": [_short(np.array(point)) for point in points],
         "range": list(cumulative_range(cumulative)),
-        "bins": {str(count): _bin_points(found.data, count, found.level) for count in BINS},
+        "bins": {str(count): _bin_points(found.data, count, found.level) for count in _bin_counts(found)},
     }
     text = json.dumps(held, allow_nan=False, separators=(",", ":"))
     for letter in "<>&'\u2028\u2029":

@@ -8,17 +8,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._again import RowsGoneError
 from trueness._types import Ints
-from trueness.engines.again import InPieces, with_rows_again
 from trueness.engines.arrays.grouped import ExtremeWeightsMet, GroupedSums
 from trueness.engines.arrays.plain import SoftLabelMet
 from trueness.engines.arrays.summarize import reduce_some
+from trueness.engines.exact import InPieces, exact_extremes
 from trueness.engines.files.arrow import numeric_batches
 from trueness.engines.files.checkpoint import Checkpoint
 from trueness.engines.files.integrity import checksum_beside, require_memory, require_own_file, stamp_of
@@ -28,6 +27,7 @@ from trueness.engines.files.tables import Roles, Table, describe, is_conversion,
 from trueness.errors import InputError
 from trueness.inputs.columns import Column, columns_text
 from trueness.inputs.rows import Arrays, Rows, check_options, raise_bad_rows, raise_none_left, read_rows
+from trueness.summary.record import Record
 from trueness.summary.ruler import COARSE, Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary
 
@@ -37,6 +37,44 @@ Array = NDArray[Any]
 Progress = Callable[[int, int | None], None]
 
 PIECE = 1 << 22  # rows reduced at a time
+
+
+@overload
+def summarize_files(
+    paths: Paths,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    exact: bool = False,
+    delimiter: str | None = None,
+    memory_limit: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Summary: ...
+
+
+@overload
+def summarize_files(
+    paths: Paths,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: str | Sequence[str],
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    exact: bool = False,
+    delimiter: str | None = None,
+    memory_limit: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Record: ...
 
 
 def summarize_files(
@@ -49,11 +87,12 @@ def summarize_files(
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
+    exact: bool = False,
     delimiter: str | None = None,
     memory_limit: str | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> Any:
+) -> Summary | Record:
     r"""Reduce files of any size to a summary, or to one for each group.
 
     Parameters
@@ -71,6 +110,10 @@ def summarize_files(
         Refuse missing values, or drop their rows and count them in ``.rejected``.
     pos_label : text or number, optional
         The one value of the outcomes that means the event.
+    exact : bool
+        Read the rows that matter a second time, so that the summary keeps the exact extremes of the cumulative differences
+        (`ecce`); without, they have bounds. With `by` these are the extremes of all rows together, kept in the record: for
+        each group they would take a pass of their own.
     delimiter : str, optional
         What parts the columns of a text file; found out from the header where not given.
     memory_limit : str, optional
@@ -82,7 +125,7 @@ def summarize_files(
 
     Returns
     -------
-    Summary, or {group: Summary} with `by`
+    Summary, or with `by` a Record, which is a {group: Summary}
 
     Examples
     --------
@@ -106,8 +149,8 @@ def summarize_files(
     settings = {"nan": nan, "pos_label": pos_label, "delimiter": delimiter, "memory_limit": memory_limit}
     with open_files(paths, roles, **settings) as table:
         if groups:
-            return table.summaries(on, progress)
-        return table.summary(on, progress, None if resume is None else os.fspath(resume))
+            return table.record(on, progress, exact=exact)
+        return table.summary(on, progress, None if resume is None else os.fspath(resume), exact=exact)
 
 
 @contextmanager
@@ -151,7 +194,6 @@ class FileTable:
         self._duckdb.execute("SET enable_progress_bar = false")  # stdout is for results
         if memory_limit is not None:
             self._limit_memory(memory_limit)
-        self._folder = os.getcwd()  # in which the names are meant
         self._stamps = {path: stamp_of(path) for path in paths}
         self.tables = [self._described(path, kind, delimiter) for path in paths]
         for name in roles.wanted:
@@ -183,17 +225,22 @@ class FileTable:
 
     # Rows and summaries
 
-    def summary(self, on: Ruler, progress: Progress | None = None, resume: str | None = None) -> Summary:
+    def summary(
+        self, on: Ruler, progress: Progress | None = None, resume: str | None = None, *, exact: bool = False
+    ) -> Summary:
         """All rows reduced; with `resume` the sums so far are kept in that file, and a run goes on from them."""
         if resume is None:
-            whole = self._summed(on, progress, None)
-        else:
-            with Checkpoint(resume, self._facts(on)).held() as checkpoint:
-                whole = self._summed(on, progress, checkpoint)
+            return self._finished(self._summed(on, progress, None), on, exact)
+        with Checkpoint(resume, self._facts(on)).held() as checkpoint:
+            summary = self._finished(self._summed(on, progress, checkpoint), on, exact)
+            checkpoint.remove()
+        return summary
+
+    def _finished(self, whole: Summary, on: Ruler, exact: bool) -> Summary:
         self._require_unchanged()
         if whole.n == 0:
             raise_none_left(self._on_disk(), dict(whole.rejected))
-        return with_rows_again({None: whole}, lambda _: self._again(on))[None]
+        return replace(whole, extremes=exact_extremes(whole, self._again(on))) if exact else whole
 
     def _summed(self, on: Ruler, progress: Progress | None, checkpoint: Checkpoint | None, *, floats: bool = False) -> Summary:
         done, before = (0, None) if checkpoint is None or floats else checkpoint.load()
@@ -207,8 +254,6 @@ class FileTable:
             done += len(rows)
             if checkpoint is not None:
                 checkpoint.save(done, whole)
-        if checkpoint is not None:
-            checkpoint.remove()
         return whole
 
     def _facts(self, on: Ruler) -> dict[str, Any]:
@@ -224,19 +269,15 @@ class FileTable:
             "piece": PIECE,
         }
 
-    def _again(self, on: Ruler, codes: Sequence[int] | None = None) -> InPieces:
-        """The rows, or those of groups with these codes, once more."""
-        return InPieces(on, partial(self._read_again, on, codes))
+    def _again(self, on: Ruler) -> InPieces:
+        """The rows once more."""
+        return InPieces(on, partial(self._read_again, on))
 
-    def _read_again(self, on: Ruler, codes: Sequence[int] | None, slots: Ints) -> Iterator[Arrays]:
+    def _read_again(self, on: Ruler, slots: Ints) -> Iterator[Arrays]:
         """The rows of these slots, and some beside them, a piece at a time, if the files are what they were."""
-        moved = os.getcwd() != self._folder and not all(map(os.path.isabs, self._stamps))
-        if moved or not all(map(os.path.exists, self._stamps)):
-            raise RowsGoneError
         self._require_unchanged()
         among = _around(on, slots)
-        all_of_them = among is None and codes is None
-        for rows, _ in self._pieces(None, batches=None if all_of_them else self._chosen(among, codes)):
+        for rows, _ in self._pieces(None, batches=None if among is None else self._chosen(among)):
             yield rows.arrays(whole=False)
 
     def _require_unchanged(self) -> None:
@@ -244,7 +285,7 @@ class FileTable:
             if not os.path.exists(path) or stamp_of(path) != stamp:
                 raise InputError(f"{path!r}: the input changed since it was first read. Summarize it again.")
 
-    def summaries(self, on: Ruler, progress: Progress | None = None) -> dict[Any, Summary]:
+    def record(self, on: Ruler, progress: Progress | None = None, *, exact: bool = False) -> Record:
         """The rows of every group reduced, in one table whatever the number of groups."""
         floats = self.roles.weight is not None
         try:
@@ -256,10 +297,10 @@ class FileTable:
         self._require_unchanged()
         if not any(summary.n for summary in found.values()):
             raise_none_left(self._on_disk(), dict(sum(found.values(), start=empty_summary(on)).rejected))
-        codes: dict[Any, list[int]] = {}
-        for code, group in self._group_names.items():
-            codes.setdefault(group, []).append(code)
-        return with_rows_again(found, lambda group: self._again(on, codes[group]), self._again(on))
+        record = Record(found, axes=self.roles.by)
+        if not exact:
+            return record
+        return Record(found, axes=self.roles.by, extremes=exact_extremes(record.total(), self._again(on)))
 
     def _together(self, on: Ruler, progress: Progress | None, *, floats: bool) -> dict[Any, Summary]:
         sums, numbers = GroupedSums(on, floats=floats), dict[int, int]()
@@ -411,16 +452,12 @@ class FileTable:
                         yield batch
             table.check_rows(done - began)
 
-    def _chosen(self, among: Ints | None, codes: Sequence[int] | None) -> Iterator[list[Array]]:
-        """The batches of rows whose prediction times 2^14, rounded down, is among these, and the code of their group."""
+    def _chosen(self, among: Ints) -> Iterator[list[Array]]:
+        """The batches of rows whose prediction times 2^14, rounded down, is among these."""
         for table in self.tables:
-            wanted = []
-            if among is not None:
-                prediction = table.number(self.roles.predictions[0], self._numbers)
-                wanted.append(f"floor(({prediction})::DOUBLE * {COARSE}) IN ({', '.join(map(str, among.tolist()))})")
-            if codes is not None:
-                wanted.append(f"{self._code(table)} IN ({', '.join(map(str, codes))})")
-            yield from (batch for batch in self._streamed(table, f" WHERE {' AND '.join(wanted)}") if len(batch[0]))
+            prediction = table.number(self.roles.predictions[0], self._numbers)
+            where = f" WHERE floor(({prediction})::DOUBLE * {COARSE}) IN ({', '.join(map(str, among.tolist()))})"
+            yield from (batch for batch in self._streamed(table, where) if len(batch[0]))
 
     def _code(self, table: Table) -> str:
         """The number by which a row's group is known; equal values of other types, in other files, have another."""

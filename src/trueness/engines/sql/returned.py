@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from trueness.engines.exact import summary_or_record
 from trueness.engines.expressions import SOFT, ZERO, Plan, SoftLabelsMet, summaries
 from trueness.engines.frames.dispatch import computes_elsewhere
 from trueness.engines.frames.memory import column_of
@@ -11,11 +12,14 @@ from trueness.inputs.faults import REASONS
 from trueness.inputs.frames import unwrapped
 from trueness.inputs.rows import check_options
 from trueness.summary.columns import FLOAT_SUMS
+from trueness.summary.invariants import fault_of
+from trueness.summary.record import Record
 from trueness.summary.ruler import SLOTS, ruler
+from trueness.summary.summary import Summary
 
 
-def from_frame(frame: Any, *, nan: str = "raise") -> Any:
-    """The summary, or {group: Summary}, that the query of `sql` has returned as a frame."""
+def from_frame(frame: Any, *, nan: str = "raise") -> Summary | Record:
+    """The summary, or the record by by_0, by_1, …, that the query of `sql` has returned as a frame."""
     check_options(nan)
     if computes_elsewhere(frame):
         raise InputError(f"a {type(frame).__name__} holds no rows yet. Collect it first, as an Arrow table or a data frame.")
@@ -30,10 +34,13 @@ def from_frame(frame: Any, *, nan: str = "raise") -> Any:
         raise InputError(f"the frame lacks the column {lacking!r}. Pass what the query of trueness.sql returns.")
     _require_sums(table, plan)
     try:
-        found = summaries(table, plan, nan=nan, names={role: role for role in ("outcome", "prediction", "weight")})
+        by_group = summaries(table, plan, nan=nan, names={role: role for role in ("outcome", "prediction", "weight")})
     except SoftLabelsMet:
         raise InputError("some outcomes lie strictly between 0 and 1. Make the query again with sql(..., soft=True).") from None
-    return found if by else found[None]
+    for summary in by_group.values():
+        if fault := fault_of(summary):
+            raise InputError(f"the sums in the frame do not fit together: {fault}. Pass what the query returned.")
+    return summary_or_record(by_group, plan.keys[:by], None)
 
 
 def _require_sums(table: Mapping[str, list[Any]], plan: Plan) -> None:
