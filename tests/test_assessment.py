@@ -272,3 +272,41 @@ def test_frames_that_compute_elsewhere() -> None:
     assert [each.group for each in grouped.groups] == ["high", "low"]
     with pytest.raises(TruenessError, match="prediction is missing"):
         assess(polars.lazy(), outcome="y")
+
+
+FRAMES = {
+    "pandas": lambda table: table.to_pandas(),
+    "pandas, odd index": lambda table: table.to_pandas().set_index(np.arange(table.num_rows)[::-1]),
+    "polars": pl.from_arrow,
+    "arrow": lambda table: table,
+    "narwhals": lambda table: __import__("narwhals").from_native(pl.from_arrow(table)),
+    "mapping": lambda table: {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names},
+    "polars lazy": lambda table: pl.from_arrow(table).lazy(),
+    "duckdb": lambda table: __import__("duckdb").connect().from_arrow(table),
+    "dask": lambda table: __import__("dask.dataframe").dataframe.from_pandas(table.to_pandas(), npartitions=3, sort=False),
+    "arrow reader": lambda table: table.to_reader(max_chunksize=90),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_groups_of_several_columns(kind) -> None:
+    n = 240
+    rng = np.random.default_rng(0)
+    g, h = rng.choice(np.array(["a", "b", None], dtype=object), n), rng.integers(0, 2, n)
+    table = pa.table({"y": Y[:n], "p": P[:n], "g": pa.array(g), "h": h})
+    names = {"outcome": "y", "prediction": "p", "metrics": ["ecce_r"]}
+    expected = {pair: sum(other == pair for other in zip(g, h, strict=True)) for pair in zip(g, h.tolist(), strict=True)}
+    for by in (["g", "h"], ("g", "h")):
+        found = assess(FRAMES[kind](table), by=by, **names)
+        assert {each.group: each.n for each in found.groups} == expected
+    one = assess(FRAMES[kind](table), by=["g"], **names)
+    assert [each.group for each in one.groups] == ["a", "b", None]
+    with pytest.raises(TruenessError, match="there is no column 'k'"):
+        assess(FRAMES[kind](table), by=["g", "k"], **names)
+
+
+def test_a_list_of_groups_beside_a_frame() -> None:
+    frame = pl.DataFrame({"y": Y[:40], "p": P[:40]})
+    groups = ["a", "b"] * 20
+    found = assess(frame, outcome="y", prediction="p", by=groups, metrics=["ecce_r"])
+    assert [(each.group, each.n) for each in found.groups] == [("a", 20), ("b", 20)]

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trueness.multiclass import one_vs_rest, top_k, top_label
     from trueness.plots import CalibrationDisplay, plot_compare, plot_pair
     from trueness.recalibrate import SmoothRecalibrator
+    from trueness.summary.record import Record
     from trueness.summary.summary import Summary
 
 __version__ = "0.1.0"
@@ -43,6 +44,7 @@ __all__ = [
     "Decomposition",
     "GroupTests",
     "Interval",
+    "Record",
     "SmoothRecalibrator",
     "Summary",
     "TruenessError",
@@ -107,6 +109,7 @@ _HOMES = {
     "multiclass": ("one_vs_rest", "top_k", "top_label"),
     "plots": ("CalibrationDisplay", "plot_compare", "plot_pair"),
     "recalibrate": ("SmoothRecalibrator",),
+    "summary.record": ("Record",),
     "summary.summary": ("Summary",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -8,26 +8,28 @@ from functools import cached_property
 from typing import Any, Literal
 
 from trueness._json import plain
-from trueness._text import WIDTH, number, percent, table
+from trueness._text import WIDTH, clean, number, percent, table
 from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import NAMES as ARGUMENTS
 from trueness.data.sample import Sample, as_sample
-from trueness.engines.frames.dispatch import computes_elsewhere, summarize_frame
-from trueness.engines.frames.memory import column_of
+from trueness.engines.frames.dispatch import computes_elsewhere, reads_once, summarize_frame
+from trueness.engines.frames.memory import column_names, column_of, group_keys
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
 from trueness.inference.groups import GroupTests, group_tests
 from trueness.inference.intervals import Interval
 from trueness.inference.significance import CalibrationTest
 from trueness.inference.simulation import Progress
+from trueness.inputs.containers import group_values
 from trueness.inputs.rows import read_rows
 from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
 from trueness.options import check_level, check_seed
+from trueness.summary.record import total_of
 from trueness.summary.ruler import SLOTS
-from trueness.summary.summary import Summary, whole_of
+from trueness.summary.summary import Summary
 from trueness.verdict import certainties, finding
 
 _GROUPS = 12  # groups that are printed
@@ -105,16 +107,16 @@ class Assessment:
     @property
     def verdict(self) -> str:
         """What the test says, how large the error is, and where; certain predictions that were wrong come first."""
-        test, error, words = self.test, self.error, ""
+        test, error, words, size = self.test, self.error, "", self._size
+        high = None if math.isnan(self.interval.high) else self.interval.high
         if (wrong := self.data.contradictions).total and not self.data.soft:
             rest = self.data.without_contradictions()
             words = certainties(wrong, self.n - wrong.total) + " "
             if rest is None or test.rest is None:
                 return words.strip()
-            test, error = test.rest, ecce(rest)
-        high = None if math.isnan(self.interval.high) else self.interval.high
+            test, error, size, high = test.rest, ecce(rest), f"of all rows {size}", None
         sentence = finding(error, significant=test.pvalue < 1 - self.level, high=high)
-        return f"{words}{sentence} ({'; '.join([f'ECCE-R p {test.shown}', self._size])})."
+        return f"{words}{sentence} (ECCE-R p {test.shown}; {size})."
 
     @property
     def _size(self) -> str:
@@ -185,10 +187,11 @@ def page(assessment: Assessment) -> str:
         textwrap.fill(f"n = {assessment.n}. Test: {assessment.test.method} ({assessment.test.reason}).", width=WIDTH),
     ]
     if assessment.error.worst is not None:
-        parts.append(f"Largest total error: {assessment.error.worst!r}")
+        parts.append(f"Largest total error: {assessment.error.worst.described}")
     if assessment.groups is not None:
         parts.append(_group_table(assessment.groups))
-    parts += [textwrap.fill(f"Note: {note}", width=WIDTH, subsequent_indent="  ") for note in assessment.notes]
+    notes = (clean(note, most=1000) for note in assessment.notes)  # a summary's file may hold any text
+    parts += [textwrap.fill(f"Note: {note}", width=WIDTH, subsequent_indent="  ") for note in notes]
     return "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
 
 
@@ -219,17 +222,18 @@ def assess(
 
     Parameters
     ----------
-    y_true : array-like, data frame, Summary or mapping of summaries
+    y_true : array-like, data frame, Summary, Record or mapping of summaries
         Outcomes in {0, 1} or soft labels in [0, 1]; or a data frame, with the names of its columns in `outcome`,
-        `prediction`, `weight` and `by`; or a `Summary`, or ``{group: Summary}``, in place of everything.
+        `prediction`, `weight` and `by`; or a `Summary`, or a `Record` or ``{group: Summary}``, in place of everything.
     y_prob : array-like
         Predicted probabilities.
     outcome, prediction, weight : str
         Columns of the data frame.
     sample_weight : array-like, optional
         Weights ≥ 0, taken as importance weights.
-    by : array-like or str
-        The group of each row, or its column: every group is tested, with p-values adjusted for their number.
+    by : array-like, str or sequence of str
+        The group of each row, or its column, or several columns of a frame, whose groups are tuples: every group is tested,
+        with p-values adjusted for their number.
     level : float
         Level of the intervals, a fraction; 1 − level is the significance of the verdict.
     rng : int, numpy Generator or None
@@ -258,7 +262,8 @@ def assess(
     level, seed = check_level(level), check_seed(rng)
     names = {"outcome": outcome, "prediction": prediction, "weight": weight}
     data, groups = _read(y_true, y_prob, sample_weight, by, names, nan, pos_label)
-    listed = list(dict.fromkeys([*metrics, HEADLINE, STATISTIC]))
+    left_out = _unanswerable(data) if metrics is DEFAULT else []
+    listed = [name for name in dict.fromkeys([*metrics, HEADLINE, STATISTIC]) if name not in left_out]
     results = evidence(data, metrics=listed, level=level, rng=seed, progress=progress)
     tests = None if groups is None else group_tests(**groups, rng=seed)
     summary = data.summary()
@@ -270,7 +275,7 @@ def assess(
         seed=seed,
         rows_in=summary.rows_in,
         rejected=summary.rejected,
-        notes=(*summary.notes, *_further_notes(summary)),
+        notes=(*summary.notes, *_further_notes(summary), *(f"{name} is left out: no edges of 15 bins" for name in left_out)),
         groups=tests,
         data=data,
     )
@@ -285,6 +290,11 @@ def _line(name: str, evidence: Evidence) -> MetricLine:
         noise_floor=evidence.noise_floor,
         test=evidence.test,
     )
+
+
+def _unanswerable(sample: Sample) -> list[str]:
+    """Metrics that are listed unless told, and that merged cells cannot answer."""
+    return [] if sample.has_bins(15) else ["binned_ece"]
 
 
 def _further_notes(summary: Summary) -> list[str]:
@@ -310,7 +320,7 @@ def _read(
             raise InputError("summaries already hold predictions, weights and groups; pass the summaries alone.")
         if isinstance(y_true, Summary):
             return as_sample(y_true), None
-        return as_sample(whole_of(y_true)), {"y_true": y_true}
+        return as_sample(total_of(y_true)), {"y_true": y_true}
     if isinstance(y_true, RowSample):
         return y_true, None if by is None else {"y_true": y_true, "by": by}
     called = ARGUMENTS
@@ -318,10 +328,11 @@ def _read(
         for needed in ("outcome", "prediction"):
             if names[needed] is None:
                 raise InputError(f"{needed} is missing. Name the frame's column, for example {needed}='y'.")
-        found = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label)  # type: ignore[arg-type]
+        exact = not reads_once(y_true)
+        found = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label, exact=exact)  # type: ignore[call-overload]
         if isinstance(found, Summary):
             return as_sample(found), None
-        return as_sample(whole_of(found)), {"y_true": found}
+        return as_sample(total_of(found)), {"y_true": found}
     if any(name is not None for name in names.values()):
         y_true, y_prob, sample_weight, by = _columns(y_true, y_prob, sample_weight, by, names)
         called = tuple(f"column {name!r}" for name in names.values())  # type: ignore[assignment]
@@ -344,6 +355,17 @@ def _columns(frame: Any, y_prob: Any, sample_weight: Any, by: Any, names: dict[s
     for needed in ("outcome", "prediction"):
         if names[needed] is None:
             raise InputError(f"{needed} is missing. Name the frame's column, for example {needed}='y'.")
-    wanted = (names["outcome"], names["prediction"], names["weight"], by if isinstance(by, str) else None)
-    columns = [None if name is None else column_of(frame, name) for name in wanted]
-    return columns[0], columns[1], columns[2], by if columns[3] is None else columns[3]
+    columns = [None if name is None else column_of(frame, name) for name in names.values()]
+    return columns[0], columns[1], columns[2], _groups_of(frame, by, str(names["prediction"]))
+
+
+def _groups_of(frame: Any, by: Any, prediction: str) -> Any:
+    """The group of each row: of the column that `by` names, of the columns that it lists, else what it holds itself."""
+    if isinstance(by, str):
+        return column_of(frame, by)
+    if not (isinstance(by, list | tuple) and by and all(isinstance(name, str) for name in by)):
+        return by
+    if not set(by) <= set(column_names(frame)) and len(by) == len(column_of(frame, prediction)):
+        return by
+    columns = [group_values(column_of(frame, name), f"column {name!r}") for name in by]
+    return group_keys(columns)

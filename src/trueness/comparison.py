@@ -10,6 +10,7 @@ import numpy as np
 from trueness._json import plain
 from trueness._text import WIDTH, clean, number, percent, table
 from trueness.data.row_sample import RowSample
+from trueness.data.sample import copies
 from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
 from trueness.inference.evidence import DEFAULT
@@ -210,10 +211,12 @@ def compare_rows(
 
 def _read(y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, nan: str, pos_label: Any) -> dict[str, RowSample]:
     """Rows of every predictor."""
-    settings: dict[str, Any] = {"nan": nan, "pos_label": pos_label}
+    outcomes, weights = (copies(column, len(predictions)) for column in (y_true, sample_weight))
     return {
-        str(name): RowSample(read_rows(y_true, y_prob, sample_weight, names=("y_true", str(name), "sample_weight"), **settings))
-        for name, y_prob in predictions.items()
+        str(name): RowSample(
+            read_rows(y, y_prob, w, nan=nan, pos_label=pos_label, names=("y_true", str(name), "sample_weight"))
+        )
+        for (name, y_prob), y, w in zip(predictions.items(), outcomes, weights, strict=True)
     }
 
 

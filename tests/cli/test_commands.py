@@ -119,7 +119,7 @@ def test_many_rows_are_computed_from_their_summary(call, monkeypatch):
     expected = call("assess", *ROWS)[1]
     monkeypatch.setattr("trueness.cli.data.IN_MEMORY", 1000)
     summary = call("assess", *ROWS)[1]
-    found = trueness.assess(trueness.summarize_files("a.csv", outcome="y", prediction="p"))
+    found = trueness.assess(trueness.summarize_files("a.csv", outcome="y", prediction="p", exact=True))
     assert summary == f"{found}\n"
     assert found.error.range == pytest.approx(trueness.ecce_r(Y, F), abs=1e-13)  # a second pass makes it exact
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("a.csv").read_bytes())))
@@ -244,6 +244,75 @@ def test_check_of_groups(call):
     code, out, _ = call("check", "few.csv", "-y", "y", "-p", "p", "--alpha", "0.0001", "--by", "g")
     assert code == 0
     assert "group few: not tested, fewer than 10 rows" in out
+
+
+SHIFTED = np.where(np.arange(N) % 3 == 0, np.clip(TRUTH - 0.2, 0, 1), TRUTH)  # every third row is off
+THIRD = np.where(np.arange(N) % 3 == 0, "off", np.where(np.arange(N) % 3 == 1, "a", "b"))
+
+
+@pytest.mark.parametrize("source", ["rows", "record", "large"])
+def test_every_group_is_held_to_the_limit(call, monkeypatch, source):
+    """The whole passes, and a group whose interval lies above the limit does not; it once did."""
+    write("groups.csv", {"y": Y, "p": SHIFTED, "g": THIRD})
+    arguments = ("groups.csv", "-y", "y", "-p", "p", "--by", "g")
+    if source == "large":
+        monkeypatch.setattr("trueness.cli.data.IN_MEMORY", 1000)
+    if source == "record":
+        call("summarize", *arguments, "-o", "groups.tns")
+        arguments = ("groups.tns",)
+    code, out, err = call("check", *arguments, "--max", "smooth_ece=0.09", "--max", "brier_score=0.3")
+    assert (code, err) == (1, "")
+    lines = out.splitlines()
+    assert len(lines) == 2 + 3 * 2
+    assert lines[0].startswith("ok    smooth_ece is ")
+    (failed,) = [line for line in lines if line.startswith("FAIL")]
+    assert re.fullmatch(
+        r"FAIL  group off: smooth_ece is 0\.\d+, 95 % interval 0\.[\d]+ to 0\.[\d]+, limit 0\.09, exceeded by 0\.\d+", failed
+    )
+    found = json.loads(call("check", *arguments, "--max", "smooth_ece=0.09", "--json")[1])
+    assert [each["name"] for each in found["checks"] if not each["passed"]] == ["smooth_ece, group off"]
+
+
+def test_a_group_exceeds_a_limit_within_noise(call):
+    of = np.arange(N) < 60
+    write("few.csv", {"y": Y, "p": TRUTH, "g": np.where(of, "few", "many")})
+    value = trueness.smooth_ece(Y[of], TRUTH[of])
+    limit = value / 2
+    arguments = ("few.csv", "-y", "y", "-p", "p", "--by", "g")
+    code, out, _ = call("check", *arguments, "--max", f"smooth_ece={limit}")
+    assert code == 0
+    assert re.search(r"^ok    group few: smooth_ece is .* exceeded within noise$", out, flags=re.MULTILINE)
+    code, out, _ = call("check", *arguments, "--max", f"smooth_ece={2 * value}", "--upper")
+    assert code == 1
+    assert re.search(r"^FAIL  group few: smooth_ece is .*, exceeded by 0\.\d+$", out, flags=re.MULTILINE)
+
+
+def test_groups_that_are_not_checked(call):
+    group = np.where(np.arange(N) < 9, "tiny", np.where(np.arange(N) < 30, "small", "large"))
+    write("few.csv", {"y": Y, "p": TRUTH, "g": group})
+    code, out, _ = call("check", "few.csv", "-y", "y", "-p", "p", "--by", "g", "--max", "binned_ece=0.05")
+    assert code == 0
+    assert "ok    group tiny: binned_ece not checked, fewer than 10 rows" in out
+    assert "ok    group small: binned_ece not checked, too few rows: 21 in 15 bins" in out
+    code, out, _ = call("check", "few.csv", "-y", "y", "-p", "p", "--by", "g", "--max", "log_loss=0.1")
+    assert code == 1
+    assert "FAIL  group large: log_loss is " in out
+    assert "log_loss not checked, fewer than 10 rows" in out
+
+
+def test_a_bracket_is_held_to_the_limit_by_its_upper_end(call):
+    """What is not known counts: half of an error that lies inside one cell was once let through."""
+    f = np.repeat([0.500001, 0.500009], 500)
+    y = np.repeat([1, 0], 500)
+    trueness.summarize(y, f).save("bare.tns")
+    trueness.summarize(y, f, exact=True).save("exact.tns")
+    assert trueness.ecce_r(trueness.Summary.load("bare.tns")) < 1e-4
+    code, out, _ = call("check", "bare.tns", "--max", "ecce_r=0.01")
+    assert code == 1
+    assert out.startswith("FAIL  ecce_r is at most 0.5")
+    code, out, _ = call("check", "exact.tns", "--max", "ecce_r=0.01")
+    assert code == 1
+    assert out.startswith("FAIL  ecce_r is 0.25")
 
 
 def test_check_as_json(call):
@@ -387,21 +456,118 @@ def test_json_of_a_summary_depends_on_its_sums_alone(result, folder):
     assert result("assess", "a.tns") == result("assess", "deep/b.tns")
 
 
-def test_summaries_of_groups_in_a_folder(call):
+def test_groups_in_one_file(call, result):
+    """Names that would have been files of a folder, where groups of an earlier run were counted too."""
     evil = np.array(["../../x", "/etc/passwd", "a/b", "a b", "A", "CON", "\x1b[31m", "é", "e\u0301", ".", ""])
-    write("evil.csv", {"y": Y, "p": F, "g": evil[np.arange(N) % len(evil)]})
-    code, out, err = call("summarize", "evil.csv", "-y", "y", "-p", "p", "--by", "g", "-o", "groups")
+    group = evil[np.arange(N) % len(evil)]
+    write("evil.csv", {"y": Y, "p": F, "g": group})
+    rows = ("evil.csv", "-y", "y", "-p", "p", "--by", "g")
+    assert call("summarize", *rows, "-o", "groups.tns") == (0, f"groups.tns: 11 groups, {N} rows\n", "")
+    record = trueness.Record.load("groups.tns")
+    assert record.axes == ("g",)
+    assert record == {name or None: trueness.summarize(Y[group == name], F[group == name]) for name in evil.tolist()}
+    assert trueness.ecce(record.total()).range == pytest.approx(trueness.ecce_r(Y, F), abs=1e-13)
+    assert sorted(os.listdir()) == ["a.csv", "evil.csv", "groups.tns"]
+    found = result("assess", "groups.tns")
+    assert found == json.loads(json.dumps(trueness.assess(record).to_dict()))
+    assert len(found["groups"]) == 11
+    assert call("report", "groups.tns", "-o", "groups.html")[0] == 0
+    assert call("summarize", *rows, "-o", "evil.csv")[0] == 2
+
+
+def test_records_of_days_make_the_week(call):
+    half = N // 2
+    for day, of in (("1", slice(half)), ("2", slice(half, N))):
+        write(f"{day}.csv", {"y": Y[of], "p": F[of], "g": G[of], "h": W[of]})
+        assert call("summarize", f"{day}.csv", "-y", "y", "-p", "p", "--by", "g", "--by", "h", "-o", f"{day}.tns")[0] == 0
+    assert call("merge", "1.tns", "2.tns", "-o", "week.tns") == (0, f"week.tns: 9 groups, {N} rows\n", "")
+    week = trueness.Record.load("week.tns")
+    assert week.axes == ("g", "h")
+    assert week["de", "1"] == trueness.summarize(Y[(G == "de") & (W == 1)], F[(G == "de") & (W == 1)])
+    assert week.extremes is None
+    assert call("assess", "1.tns", "2.tns", "--json") == call("assess", "week.tns", "--json")
+
+
+def test_files_that_do_not_add_up_are_named(call):
+    trueness.summarize(Y, F).save("one.tns")
+    for name, axes in (("g.tns", ["g"]), ("h.tns", ["h"])):
+        trueness.Record({"a": trueness.summarize(Y, F)}, axes=axes).save(name)
+    for command in (("assess",), ("check", "--alpha", "0.1"), ("merge", "-o", "out.tns"), ("report",)):
+        for files, text in [
+            (("one.tns", "g.tns"), "'one.tns' holds one summary, 'g.tns' a record by g: they do not add up."),
+            (("g.tns", "one.tns"), "'g.tns' holds a record by g, 'one.tns' one summary: they do not add up."),
+            (("g.tns", "h.tns"), "'g.tns' holds a record by g, 'h.tns' a record by h: they do not add up."),
+        ]:
+            code, out, err = call(command[0], *files, *command[1:])
+            assert (code, out) == (2, "")
+            assert text in err
+
+
+def test_a_second_pass_unless_told(call):
+    assert call("summarize", *ROWS, "-o", "exact.tns")[0] == 0
+    assert call("summarize", *ROWS, "-o", "bare.tns", "--no-exact")[0] == 0
+    exact, bare = trueness.Summary.load("exact.tns"), trueness.Summary.load("bare.tns")
+    assert exact == trueness.summarize_files("a.csv", outcome="y", prediction="p", exact=True)
+    assert bare == trueness.summarize(Y, F)
+    assert trueness.ecce(exact).bracket is None
+    assert trueness.ecce(bare).bracket is not None
+
+
+# verify
+
+
+def test_verify_says_what_is_inside(call, result):
+    call("summarize", *ROWS, "--bins", "7", "-o", "a.tns")
+    summary = trueness.Summary.load("a.tns")
+    assert result("verify", "a.tns") == {
+        "kind": "summary",
+        "version": 2,
+        "digest": summary.digest,
+        "axes": [],
+        "groups": 1,
+        "rows": N,
+        "cells": len(summary.cells),
+        "ruler_cells": summary.ruler.cells,
+        "bins": [7],
+        "merged_cells": False,
+        "sums": "integer",
+        "extremes": True,
+        "notes": [],
+    }
+    parts = {"a\x1b[31m": trueness.summarize(Y, F), None: trueness.summarize(Y, F, sample_weight=W)}
+    trueness.Record(parts, axes=["g\x1b[31m"]).coarsen(min_rows=30).save("b.tns")
+    found = result("verify", "b.tns")
+    assert (found["kind"], found["groups"], found["sums"]) == ("record", 2, "integer and float")
+    assert (found["extremes"], found["merged_cells"]) == (False, True)
+    code, out, err = call("verify", "b.tns")
     assert (code, err) == (0, "")
-    assert out == f"groups: 11 groups, {N} rows\n"
-    index = json.loads(Path("groups/groups.json").read_text())
-    assert index["by"] == ["g"]
-    assert {entry["group"] for entry in index["groups"]} == {*evil.tolist()[:-1], None}
-    assert sorted(os.listdir("groups")) == sorted([*(entry["file"] for entry in index["groups"]), "groups.json"])
-    for entry in index["groups"]:
-        assert re.fullmatch(r"[a-z0-9-]+\.tns", entry["file"])
-        at = evil[np.arange(N) % len(evil)] == (entry["group"] or "")
-        assert trueness.Summary.load(f"groups/{entry['file']}") == trueness.summarize(Y[at], F[at])
-    assert call("summarize", "evil.csv", "-y", "y", "-p", "p", "--by", "g", "-o", "evil.csv")[0] == 2
+    assert out.startswith("b.tns: whole\n  kind      record, format version 2\n  groups    2 by g\\x1b[31m\n  rows      6000\n")
+    assert "some merged" in out
+    assert "\x1b" not in out
+
+
+def test_verify_of_what_is_damaged(call):
+    trueness.summarize(Y, F).save("a.tns")
+    content = bytearray(Path("a.tns").read_bytes())
+    content[len(content) // 2] ^= 1
+    Path("damaged.tns").write_bytes(content)
+    for name, text in [("damaged.tns", "damaged"), ("a.csv", "not a trueness summary"), ("no.tns", "there is no such file")]:
+        code, out, err = call("verify", name)
+        assert (code, out) == (2, "")
+        assert text in err
+    assert call("verify", "*.tns")[0] == 2
+
+
+def test_notes_of_a_file_do_not_reach_the_terminal_raw(call):
+    import dataclasses
+
+    loud = dataclasses.replace(trueness.summarize(Y[:300], F[:300]), source=("\x1b[31mred\x07",))
+    loud.save("a.tns")
+    for command in (("assess", "a.tns"), ("verify", "a.tns"), ("merge", "a.tns", "-o", "b.tns"), ("report", "a.tns")):
+        code, out, err = call(*command)
+        assert (code, err) == (0, "")
+        assert "\x1b" not in out
+        assert command[0] == "report" or "\\x1b[31mred" in out
 
 
 def test_merge_refuses(call):
@@ -564,7 +730,7 @@ def test_inputs_named_by_pattern_or_folder_are_not_overwritten(call, folder):
         ("merge", "days/*.tns", "-o", "days/1.tns"),
         ("merge", "days", "-o", "days/2.tns"),
         ("report", "rows/*.csv", "-y", "y", "-p", "p", "-o", "rows/a.csv"),
-        ("summarize", "rows/groups.json", "-y", "y", "-p", "p", "--by", "g", "-o", "rows"),
+        ("summarize", "rows/groups.json", "-y", "y", "-p", "p", "--by", "g", "-o", "rows/groups.json"),
     ]:
         code, _, err = call(*arguments)
         assert code == 2

@@ -1,7 +1,5 @@
-"""Exact cumulative errors of a summary whose rows can be read again, from every engine, however few rows are held at once."""
+"""Extremes that a second pass over the rows tells: exact from every engine, however few rows are held at once."""
 
-import datetime
-import decimal
 import gc
 import pickle
 from functools import partial
@@ -16,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from trueness import (
+    Summary,
     assess,
     calibration_test,
     cumulative_curve,
@@ -27,14 +26,12 @@ from trueness import (
     summarize_files,
     summarize_frame,
 )
-from trueness._again import Places
-from trueness.engines import again
-from trueness.engines.arrays.grid import joined
+from trueness.engines import exact
 from trueness.engines.files import summarize_files as files
 from trueness.engines.files.open_files import open_files
-from trueness.engines.files.reader import Reader
-from trueness.engines.frames import memory
+from trueness.errors import InputError
 from trueness.inputs.rows import Arrays
+from trueness.summary.record import total_of
 from trueness.summary.ruler import SLOTS, places, ruler
 
 NAMES = {"outcome": "y", "prediction": "p"}
@@ -84,16 +81,6 @@ def brute(y, f, w=None):
     return max(c.max(), 0.0), min(c.min(), 0.0)
 
 
-def by_pandas(rows, tmp_path, **settings):
-    by_pandas.frame = rows.to_pandas()  # held: a summary does not keep its frame
-    return summarize_frame(by_pandas.frame, **settings)
-
-
-def by_polars(rows, tmp_path, **settings):
-    by_polars.frame = pl.from_arrow(rows)
-    return summarize_frame(by_polars.frame, **settings)
-
-
 def by_parquet(rows, tmp_path, **settings):
     pq.write_table(rows, tmp_path / "a.parquet", row_group_size=3000)
     return summarize_files(tmp_path / "a.parquet", **settings)
@@ -104,26 +91,43 @@ def by_csv(rows, tmp_path, **settings):
     return summarize_files(tmp_path / "a.csv", **settings)
 
 
+def of_frame(made):
+    return lambda rows, tmp_path, **settings: summarize_frame(made(rows), **settings)
+
+
 ENGINES = {
-    "arrow": lambda rows, tmp_path, **settings: summarize_frame(rows, **settings),
-    "pandas": by_pandas,
-    "polars": by_polars,
-    "polars lazy": lambda rows, tmp_path, **settings: summarize_frame(pl.from_arrow(rows).lazy(), **settings),
-    "duckdb": lambda rows, tmp_path, **settings: summarize_frame(duckdb.connect().from_arrow(rows), **settings),
-    "dask": lambda rows, tmp_path, **settings: summarize_frame(
-        dd.from_pandas(rows.to_pandas(), npartitions=5, sort=False), **settings
-    ),
+    "pandas": of_frame(lambda rows: rows.to_pandas()),
+    "polars lazy": of_frame(lambda rows: pl.from_arrow(rows).lazy()),
+    "duckdb": of_frame(lambda rows: duckdb.connect().from_arrow(rows)),
+    "dask": of_frame(lambda rows: dd.from_pandas(rows.to_pandas(), npartitions=5, sort=False)),
     "parquet": by_parquet,
+    "arrow": of_frame(lambda rows: rows),
+    "polars": of_frame(pl.from_arrow),
     "csv": by_csv,
 }
+PASSES = list(ENGINES)[:5]  # engines with a second pass of their own
+LABELS = [("y", None), ("y", "w"), ("s", None), ("s", "w")]
+HELD = [500, 1 << 22]
+
+# Every kind of scores on every such engine; labels, weights and how many rows are held take turns.
+CASES = [
+    (engine, kind, *LABELS[(i + j) % 4], HELD[(i // 2 + j) % 2])
+    for i, engine in enumerate(PASSES)
+    for j, kind in enumerate(KINDS)
+]
+CASES += [("arrow", "rare", "y", None, 500), ("polars", "ties", "s", "w", 500), ("csv", "calibrated", "y", "w", 500)]
 
 
-@pytest.fixture(params=[500, 1 << 22], ids=["few rows held", "many rows held"])
-def held(request, monkeypatch):
-    monkeypatch.setattr("trueness.data.extremes._IN_MEMORY", request.param)
-    monkeypatch.setattr(files, "open_files", partial(open_files, piece_rows=6000))
-    monkeypatch.setattr(memory, "_PIECE", 6000)
-    return request.param
+@pytest.fixture
+def held(monkeypatch):
+    """Say how many rows may be held at once."""
+
+    def limited(rows):
+        monkeypatch.setattr(exact, "_IN_MEMORY", rows)
+        monkeypatch.setattr(exact, "PIECE", 6000)
+        monkeypatch.setattr(files, "open_files", partial(open_files, piece_rows=6000))
+
+    return limited
 
 
 def agrees(found, y, f, w=None):
@@ -134,64 +138,61 @@ def agrees(found, y, f, w=None):
     expected = ecce(y, f, sample_weight=w)
     assert (found.worst is None) == (expected.worst is None)
     if found.worst is not None and expected.range > 1e-9:
-        inside = (f > (found.worst.low or -1.0)) & (f <= found.worst.high)  # from the origin, scores of 0 as well
         weight = np.ones(len(f)) if w is None else w
-        assert abs((weight * (y - f))[inside].sum() / weight.sum()) == pytest.approx(expected.range, abs=1e-11)
+        begins = [found.worst.low, -1.0] if found.worst.low == 0 else [found.worst.low]  # from the origin, scores of 0 as well
+        sums = [(weight * (y - f))[(f > low) & (f <= found.worst.high)].sum() / weight.sum() for low in begins]
+        assert any(abs(each) == pytest.approx(expected.range, abs=1e-11) for each in sums)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_engine_gives_the_exact_errors(tmp_path, held, engine, kind):
+@pytest.mark.parametrize(("engine", "kind", "outcome", "weight", "rows_held"), CASES)
+def test_every_engine_gives_the_exact_errors(tmp_path, held, engine, kind, outcome, weight, rows_held):
+    held(rows_held)
     rows = table(kind)
-    y, f = rows["y"].to_numpy(), rows["p"].to_numpy()
-    found = ENGINES[engine](rows, tmp_path, **NAMES)
-    agrees(ecce(found), y, f)
+    found = ENGINES[engine](rows, tmp_path, outcome=outcome, prediction="p", weight=weight, exact=True)
+    w = None if weight is None else rows[weight].to_numpy()
+    agrees(ecce(found), rows[outcome].to_numpy(), rows["p"].to_numpy(), w)
     assert (ecce_mad(found), ecce_r(found)) == (ecce(found).mad, ecce(found).range)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("kind", ["calibrated", "one slot", "below the ruler"])
-@pytest.mark.parametrize(("outcome", "weight"), [("y", "w"), ("s", None), ("s", "w")])
-def test_weights_and_soft_labels(tmp_path, held, engine, kind, outcome, weight):
-    rows = table(kind, seed=2)
-    found = ENGINES[engine](rows, tmp_path, outcome=outcome, prediction="p", weight=weight)
-    agrees(ecce(found), rows[outcome].to_numpy(), rows["p"].to_numpy(), None if weight is None else rows[weight].to_numpy())
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays(held, kind):
+    held(500)
+    rows = table(kind)
+    y, f, w = (rows[name].to_numpy() for name in ("y", "p", "w"))
+    agrees(ecce(summarize(y, f, exact=True)), y, f)
+    agrees(ecce(summarize(y, f, sample_weight=w, exact=True)), y, f, w)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("by", ["g", "h", ["g", "h"]])
-@pytest.mark.parametrize("weight", [None, "w"])
-def test_groups_are_read_again_each_for_itself(tmp_path, held, engine, by, weight):
-    rows = table("calibrated", seed=3)
-    found = ENGINES[engine](rows, tmp_path, **NAMES, by=by, weight=weight)
-    keys = [rows[name].to_pylist() for name in ([by] if isinstance(by, str) else by)]
-    if engine == "csv":  # where groups are text
-        keys = [[None if key is None else str(key) for key in column] for column in keys]
-    keys = keys[0] if len(keys) == 1 else list(zip(*keys, strict=True))
-    assert len(found) == len(set(keys))
-    for group in list(found)[:4]:
-        of = np.array([key == group for key in keys])
-        w = None if weight is None else rows["w"].to_numpy()[of]
-        agrees(ecce(found[group]), rows["y"].to_numpy()[of], rows["p"].to_numpy()[of], w)
+@pytest.mark.parametrize(
+    ("engine", "by", "weight"), list(zip(ENGINES, ["g", "h", ["g", "h"], "g"] * 2, [None, "w"] * 4, strict=True))
+)
+def test_with_groups_the_extremes_are_those_of_all_rows(tmp_path, engine, by, weight):
+    rows = table("one slot", seed=3)
+    found = ENGINES[engine](rows, tmp_path, **NAMES, by=by, weight=weight, exact=True)
+    y, f, w = rows["y"].to_numpy(), rows["p"].to_numpy(), None if weight is None else rows[weight].to_numpy()
+    agrees(ecce(found.total()), y, f, w)
+    assert total_of(found) == found.total()
+    assert total_of(dict(found)).extremes is None  # some may have been taken out or put in
+    assert all(ecce(part).bracket is not None for part in found.values())
+    back = pickle.loads(pickle.dumps(found))  # noqa: S301
+    assert back == found
+    assert back.total() == found.total()
 
 
-def test_tests_of_groups_do_not_read_the_rows_of_each_again(tmp_path, monkeypatch):
-    found = by_parquet(table("calibrated"), tmp_path, **NAMES, by="h")
-
-    def read(*_):
-        raise AssertionError("a pass for each group")
-
-    monkeypatch.setattr(Reader, "batches", read)
-    monkeypatch.setattr(Reader, "chosen", read)
-    tests = group_tests(found)
-    assert all(each.test.pvalue_bounds is not None for each in tests)
+def test_tests_of_a_record():
+    rows = table("calibrated")
+    found = summarize_frame(rows, **NAMES, by="h", exact=True)
+    assert assess(found).error == ecce(found.total())
+    assert assess(dict(found)).error.bracket is not None
+    assert all(each.test.pvalue_bounds is not None for each in group_tests(found, rng=0))
+    assert group_tests(found, rng=0) == group_tests(dict(found), rng=0)
 
 
-def test_no_more_rows_are_held_than_allowed(tmp_path, monkeypatch):
+def test_no_more_rows_are_held_than_allowed(tmp_path, monkeypatch, held):
     """Rows that one cut leaves too many are cut again."""
-    monkeypatch.setattr("trueness.data.extremes._IN_MEMORY", 500)
+    held(500)
     taken, levels = [], []
-    keep, deepen = again.InPieces.scores, again.InPieces.sums
+    keep, deepen = exact.InPieces.scores, exact.InPieces.sums
 
     def scores(self, among):
         for part in keep(self, among):
@@ -202,113 +203,124 @@ def test_no_more_rows_are_held_than_allowed(tmp_path, monkeypatch):
         levels.append(parts)
         return deepen(self, among, parts)
 
-    monkeypatch.setattr(again.InPieces, "scores", scores)
-    monkeypatch.setattr(again.InPieces, "sums", sums)
+    monkeypatch.setattr(exact.InPieces, "scores", scores)
+    monkeypatch.setattr(exact.InPieces, "sums", sums)
     for kind in KINDS:
         taken.clear()
-        ecce(by_parquet(table(kind), tmp_path, **NAMES))
+        by_parquet(table(kind), tmp_path, **NAMES, exact=True)
         assert len(set(taken)) <= 500, kind  # scores: rows of the same one are held together
     assert max(levels) > 64
     assert levels.count(64) >= 1
 
 
-def test_a_frame_that_is_gone_or_edited_leaves_the_bracket():
-    rows = table("calibrated")
-    exact = ecce(rows["y"].to_numpy(), rows["p"].to_numpy())
+# A summary is a value
+
+
+def test_what_becomes_of_the_frame_does_not_matter():
+    """Once, equal summaries gave different errors: it depended on whether the frame was alive when one was first asked."""
+    rows = table("one slot")
     frame = rows.to_pandas()
-    kept, edited, lost = (summarize_frame(frame, **NAMES) for _ in range(3))
-    assert ecce(kept).bracket is None
+    first, second = (summarize_frame(frame, **NAMES) for _ in range(2))
+    kept = summarize_frame(frame, **NAMES, exact=True)
+    asked = ecce(first)
     frame["p"] = 1 - frame["p"]
-    assert ecce(edited).bracket.range[0] <= exact.range <= ecce(edited).bracket.range[1]
-    del frame["p"]
-    assert ecce(lost).bracket is not None
     del frame
     gc.collect()
-    assert ecce(kept).range == pytest.approx(exact.range, abs=1e-14)  # what was found once is known
-    fresh = summarize_frame(rows.to_pandas(), **NAMES)
-    gc.collect()
-    assert ecce(fresh).bracket is not None
+    assert first == second
+    assert ecce(first) == ecce(second) == asked
+    assert asked.bracket is not None
+    agrees(ecce(kept), rows["y"].to_numpy(), rows["p"].to_numpy())
 
 
-def test_groups_by_day():
-    rows = table("calibrated").to_pandas()
-    rows["day"] = [datetime.date(2026, 1, 1 + int(h)) for h in rows["h"]]
-    for frame in (pl.from_pandas(rows).lazy(), duckdb.connect().from_arrow(pa.Table.from_pandas(rows))):
-        found = summarize_frame(frame, **NAMES, by="day")
-        assert len(found) == 3
-        for day, part in found.items():
-            of = rows["day"] == day
-            agrees(ecce(part), rows["y"][of].to_numpy(), rows["p"][of].to_numpy())
-
-
-def test_groups_whose_values_the_engine_may_not_find_have_a_bracket():
-    rows = table("calibrated").to_pandas()
-    rows["money"] = [decimal.Decimal("1.5")] * N
-    (part,) = summarize_frame(duckdb.connect().from_arrow(pa.Table.from_pandas(rows)), **NAMES, by="money").values()
-    assert ecce(part).bracket is not None
-    rows["many"] = np.full(N, 2**63, dtype=np.uint64)
-    frame = pytest.importorskip("ibis").memtable(pa.Table.from_pandas(rows[["p", "y", "many"]]))
-    (part,) = summarize_frame(frame, **NAMES, by="many").values()
-    assert part.n == N
-    assert ecce(part).bracket is not None
-
-
-@pytest.mark.parametrize("by", [None, "g"])
-def test_a_connection_that_is_closed_leaves_the_bracket(by):
-    rows = table("calibrated")
-    with duckdb.connect() as connection:
-        connection.register("rows", rows)
-        found = summarize_frame(connection.table("rows"), **NAMES, by=by)
-    part = found if by is None else found["a"]
-    assert ecce(part).bracket is not None
-    assert assess(found).n == N
-
-
-def test_a_fault_of_the_second_pass_that_leaves_the_rows_there_is_told(monkeypatch):
-    found = summarize_frame(pl.from_arrow(table("calibrated")).lazy(), **NAMES)
-    monkeypatch.setattr("trueness.engines.frames.lazy._place", lambda parts: nw.col("absent"))
-    with pytest.raises(Exception, match="absent"):
-        ecce(found)
-
-
-def test_a_folder_left_behind_is_not_taken_for_another(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    pq.write_table(table("calibrated"), "a.parquet")
-    found, named = summarize_files("a.parquet", **NAMES), summarize_files(tmp_path / "a.parquet", **NAMES)
-    (tmp_path / "other").mkdir()
-    monkeypatch.chdir(tmp_path / "other")
-    pq.write_table(table("rare"), "a.parquet")
-    assert ecce(found).bracket is not None
-    assert ecce(named).bracket is None
-
-
-@pytest.mark.parametrize("engine", ["polars lazy", "dask", "parquet", "csv"])
-def test_groups_do_not_take_the_exactness_of_the_whole_away(tmp_path, engine):
+def test_extremes_are_part_of_the_value(tmp_path):
     rows = table("one slot")
-    found = ENGINES[engine](rows, tmp_path, **NAMES, by="g")
-    whole = assess(found)
-    agrees(whole.error, rows["y"].to_numpy(), rows["p"].to_numpy())
-    assert pickle.loads(pickle.dumps(found)) == found  # noqa: S301
-    assert assess(pickle.loads(pickle.dumps(found))).error.bracket is not None  # noqa: S301
-    del found["a"]
-    assert assess(found).error.bracket is not None
+    bare, found = (summarize(rows["y"], rows["p"], exact=exactly) for exactly in (False, True))
+    assert bare != found
+    assert bare.digest != found.digest
+    found.save(tmp_path / "a.tns")
+    for same in (pickle.loads(pickle.dumps(found)), Summary.load(tmp_path / "a.tns"), sum([found])):  # noqa: S301
+        assert same == found
+        assert same.extremes == found.extremes
+        assert ecce(same) == ecce(found)
+    both = found + summarize([1], [0.5], exact=True)
+    assert both.extremes is None
+    assert both == bare + summarize([1], [0.5])
+    assert ecce(both).bracket.range[0] <= ecce(np.append(rows["y"], 1.0), np.append(rows["p"], 0.5)).range
+    assert ecce(bare).bracket.range[0] <= ecce(found).range <= ecce(bare).bracket.range[1]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("many", [100, 5000])
+def test_nothing_of_a_source_is_kept(tmp_path):
+    """300 summaries of files once held 2 700 threads."""
+    import threading
+
+    path = tmp_path / "a.parquet"
+    pq.write_table(table("calibrated").slice(0, 300), path)
+    summarize_files(path, **NAMES)
+    gc.collect()
+    before = len(list((tmp_path / "/proc/self/task").iterdir())) if (tmp_path / "/proc/self/task").exists() else 0
+    kept = [summarize_files(path, **NAMES, exact=True) for _ in range(20)]
+    assert len({summary.digest for summary in kept}) == 1
+    after = len(list((tmp_path / "/proc/self/task").iterdir())) if before else 0
+    assert after <= before + 2
+    assert threading.active_count() < 20
+
+
+def test_scaled_weights_have_a_bracket():
+    f = np.array([0.2, 0.7, 0.7001])
+    found = summarize([0, 1, 0], f, sample_weight=[1e-200, 3e-200, 1e-200], exact=True)
+    assert found.exponent
+    assert found.extremes is None
+    assert ecce(found).bracket is not None
+
+
+def test_what_can_be_read_only_once():
+    rows = table("calibrated").slice(0, 200)
+    with pytest.raises(InputError, match=r"exact: a RecordBatchReader can be read only once.*exact=False"):
+        summarize_frame(rows.to_reader(), **NAMES, exact=True)
+    with pytest.raises(InputError, match=r"exact: iterators can be read only once.*exact=False"):
+        summarize(iter([[0, 1]]), iter([[0.5, 0.5]]), exact=True)
+    assert assess(rows.to_reader(), **NAMES).error.bracket is not None
+    assert assess(pl.from_arrow(rows).lazy(), **NAMES).error.bracket is None
+    columns = {"y": iter(rows["y"].to_pylist()), "p": iter(rows["p"].to_pylist())}  # which become lists when they are read
+    agrees(ecce(summarize_frame(columns, **NAMES, exact=True)), rows["y"].to_numpy(), rows["p"].to_numpy())
+
+
+def test_rows_that_change_between_the_passes(monkeypatch):
+    class Other(exact.InPieces):
+        def scores(self, among):
+            yield from (part._replace(e=part.e + 1) for part in super().scores(among))
+
+    monkeypatch.setattr(exact, "InPieces", Other)
+    rows = table("calibrated")
+    with pytest.raises(InputError, match="other rows came when they were read again: the input changed"):
+        summarize(rows["y"], rows["p"], exact=True)
+
+
+def test_a_fault_of_the_second_pass_is_told(monkeypatch):
+    monkeypatch.setattr("trueness.engines.frames.lazy._place", lambda parts: nw.col("absent"))
+    frame = pl.from_arrow(table("calibrated")).lazy()
+    assert summarize_frame(frame, **NAMES).n == N
+    with pytest.raises(Exception, match="absent"):
+        summarize_frame(frame, **NAMES, exact=True)
+
+
+# What is made of the extremes
+
+
+@pytest.mark.parametrize(("engine", "many"), [(engine, (100, 5000)[k % 2]) for k, engine in enumerate(ENGINES)])
 def test_the_first_of_equal_extremes(tmp_path, held, engine, many):
     """Where C stays at its highest over several scores, the worst interval ends at the first."""
+    held(500)
     f = np.repeat([0.1, 0.3, 0.7, 0.9], many)
     y = np.concatenate([np.arange(many) < rate * many - 0.5 for rate in (0.4, 0.3, 0.7, 0.9)]).astype(float)
     rows = pa.table({"p": f, "y": y})
-    worst = ecce(ENGINES[engine](rows, tmp_path, **NAMES)).worst
+    worst = ecce(ENGINES[engine](rows, tmp_path, **NAMES, exact=True)).worst
     assert (worst.low, worst.high, worst.share) == (0.0, 0.1, pytest.approx(0.25))
 
 
 def test_a_value_and_its_p_are_of_one_statistic():
     rows = table("one slot")
-    frame = rows.to_pandas()
-    bare, found = summarize(rows["y"], rows["p"]), summarize_frame(frame, **NAMES)
+    bare, found = (summarize(rows["y"], rows["p"], exact=exactly) for exactly in (False, True))
     tests = [calibration_test(each, rng=0) for each in (bare, found)]
     assert tests[0].value == pytest.approx(tests[1].value)
     assert tests[0].pvalue == tests[1].pvalue
@@ -316,43 +328,28 @@ def test_a_value_and_its_p_are_of_one_statistic():
 
 
 @pytest.mark.parametrize("engine", ["polars lazy", "dask", "parquet"])
-def test_neighbouring_scores_of_many_rows_are_held_as_two(tmp_path, monkeypatch, engine):
-    monkeypatch.setattr("trueness.data.extremes._IN_MEMORY", 100)
+def test_neighbouring_scores_of_many_rows_are_held_as_two(tmp_path, monkeypatch, held, engine):
+    held(100)
     f = np.where(np.arange(N) % 2, 0.3, 0.1 + 0.2)
     rng = np.random.default_rng(0)
     y = rng.random(N)
     sizes = []
-    original = joined
+    original = exact.joined
 
     def counted(parts):
         sizes.append(sum(len(part.f) for part in parts))
         return original(parts)
 
-    monkeypatch.setattr("trueness.data.extremes.joined", counted)
-    agrees(ecce(ENGINES[engine](pa.table({"p": f, "y": y}), tmp_path, **NAMES)), y, f)
-    assert sizes[0] <= 2 * 10  # two for each piece or partition
+    monkeypatch.setattr(exact, "joined", counted)
+    agrees(ecce(ENGINES[engine](pa.table({"p": f, "y": y}), tmp_path, **NAMES, exact=True)), y, f)
+    assert sizes[-1] <= 2 * 10  # two for each piece or partition
 
 
 def test_the_curve_of_a_summary_reaches_its_extremes():
-    frame = table("one slot").to_pandas()
-    curve = cumulative_curve(summarize_frame(frame, **NAMES))
+    rows = table("one slot")
+    curve = cumulative_curve(summarize(rows["y"], rows["p"], exact=True))
     assert curve.difference.max() - curve.difference.min() == pytest.approx(curve.ecce.range, abs=1e-12)
     assert np.all(np.diff(curve.share) >= 0)
-
-
-def test_a_missing_group_of_numbers():
-    rows = table("calibrated").to_pandas()
-    rows["x"] = np.where(rows["h"] == 0, np.nan, rows["h"] / 2)
-    for frame in (
-        pl.from_pandas(rows),
-        pl.from_pandas(rows).lazy(),
-        pl.DataFrame({c: rows[c].to_numpy() for c in "ypx"}).lazy(),
-    ):
-        found = summarize_frame(frame, **NAMES, by="x")
-        assert set(found) == {None, 0.5, 1.0}
-        for group, part in found.items():
-            of = rows["x"].isna() if group is None else rows["x"] == group
-            agrees(ecce(part), rows["y"][of].to_numpy(), rows["p"][of].to_numpy())
 
 
 @pytest.mark.parametrize("parts", [1, 2, 64, 1 << 36])
@@ -370,12 +367,12 @@ def test_places_follow_the_scores(parts):
 def test_sums_over_places_add():
     rng = np.random.default_rng(5)
     on, f, y, w = ruler(), scores("rare", rng), rng.integers(0, 2, N).astype(float), rng.random(N)
-    among = Places(np.unique(places(f, 4))[::2], 4)
+    among = exact.Places(np.unique(places(f, 4))[::2], 4)
     pieces = [
         Arrays(f=f[a : a + 700], y=y[a : a + 700], w=w[a : a + 700], soft=False, clipped=0, rejected={})
         for a in range(0, N, 700)
     ]
-    found = again.added([again.place_sums(piece, on, among, 32) for piece in pieces])
+    found = exact.added([exact.place_sums(piece, on, among, 32) for piece in pieces])
     number = places(f, 32)
     inside = np.isin(number // 8, among.number)
     np.testing.assert_array_equal(found.number, np.unique(number[inside]))
@@ -386,8 +383,3 @@ def test_sums_over_places_add():
         assert found.e[k] == pytest.approx((w * (y - f))[of].sum(), abs=1e-13)
         assert found.positive[k] == pytest.approx(np.maximum(w * (y - f), 0)[of].sum(), abs=1e-13)
         assert (found.least[k], found.most[k]) == (f[of].min(), f[of].max())
-
-
-def test_a_bare_summary_has_a_bracket():
-    rows = table("calibrated")
-    assert ecce(summarize(rows["y"], rows["p"])).bracket is not None

@@ -10,6 +10,9 @@ import click
 from trueness._json import plain
 from trueness._text import group_name, percent
 from trueness.assessment import Assessment
+from trueness.data.sample import Sample, as_sample
+from trueness.inference.groups import SMALLEST, group_parts
+from trueness.inference.intervals import confidence_interval
 from trueness.metrics.registry import METRICS, Metric
 
 
@@ -34,7 +37,7 @@ class Check:
 def parse_limits(limits: Sequence[str], *, upper: bool) -> list[tuple[Metric, float]]:
     """METRIC=VALUE, of which the metric must be one number and the value one that it can exceed."""
     numeric = {name: metric for name, metric in METRICS.items() if metric.single}
-    found = []
+    parsed = []
     for given in limits:
         name, equals, text = given.partition("=")
         name = name.strip()
@@ -53,8 +56,8 @@ def parse_limits(limits: Sequence[str], *, upper: bool) -> list[tuple[Metric, fl
         if upper and not numeric[name].has_interval:
             known = ", ".join(other for other, metric in numeric.items() if metric.has_interval)
             raise click.UsageError(f"--max {given} --upper: {name} has no interval; these have: {known}.")
-        found.append((numeric[name], limit))
-    return found
+        parsed.append((numeric[name], limit))
+    return parsed
 
 
 def require_alpha(alpha: float | None) -> None:
@@ -63,41 +66,92 @@ def require_alpha(alpha: float | None) -> None:
         raise click.UsageError(f"--alpha {alpha:g}: is not a fraction in (0, 1). Pass for example 0.01, not 1.")
 
 
-def checks(found: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
-    """Every limit, the metrics' first."""
-    lines = [_maximum(found, metric, limit, upper) for metric, limit in limits]
-    return lines if alpha is None else [*lines, _significance(found, alpha), *_groups(found, alpha)]
+def checks(whole: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
+    """Every limit on all rows together, the metrics' first; with `alpha` also on every group."""
+    lines = [_maximum(whole, metric, limit, upper) for metric, limit in limits]
+    return lines if alpha is None else [*lines, _significance(whole, alpha), *_group_significance(whole, alpha)]
 
 
-def _maximum(found: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
-    value = found[metric.name].value if metric.has_interval else float(metric.function(found.data))
+def _maximum(whole: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
+    value = whole[metric.name].value if metric.has_interval else float(metric.function(whole.data))
     what = metric.name
     if upper:
-        interval = found[metric.name].interval
+        interval = whole[metric.name].interval
         value = math.nan if interval is None else interval.high
-        what = f"upper end of the {percent(found.level)} interval of {metric.name}"
-    facts: dict[str, Any] = {"name": metric.name, "limit": limit}
+        what = f"upper end of the {percent(whole.level)} interval of {metric.name}"
+    beyond = _unknown(metric, whole.data, whole[metric.name].value) if metric.has_interval else 0.0
+    value, most = value + beyond, "at most " if beyond else ""
+    named: dict[str, Any] = {"name": metric.name, "limit": limit}
     if math.isnan(value):
-        return Check(**facts, passed=False, value=None, text=f"{what} is undefined (too few rows), limit {limit:g}")
+        return Check(**named, passed=False, value=None, text=f"{what} is undefined (too few rows), limit {limit:g}")
     passed = value <= limit
     by = "" if passed else f", exceeded by {value - limit:.4g}"
-    return Check(**facts, passed=passed, value=value, text=f"{what} is {value:.6g}, limit {limit:g}{by}")
+    return Check(**named, passed=passed, value=value, text=f"{what} is {most}{value:.6g}, limit {limit:g}{by}")
 
 
-def _significance(found: Assessment, alpha: float) -> Check:
-    test = found.test
+def _percent(level: float) -> str:
+    return f"{100 * level:.4g} %"
+
+
+def _unknown(metric: Metric, sample: Sample, value: float) -> float:
+    """By how much an error that is known only by its summary may be larger than what is read at the cells' edges."""
+    law, bracket = metric.drawing.law, sample.bracket
+    return 0.0 if law is None or bracket is None else max(law.bounds(bracket)[1] - value, 0.0)
+
+
+def _significance(whole: Assessment, alpha: float) -> Check:
+    test = whole.test
     text = f"ECCE-R p {test.shown}, alpha {alpha:g}"
     return Check(name="alpha", passed=not test.pvalue < alpha, value=test.pvalue, limit=alpha, text=text)
 
 
-def _groups(found: Assessment, alpha: float) -> list[Check]:
+def _group_significance(whole: Assessment, alpha: float) -> list[Check]:
     lines = []
-    for each in found.groups or ():
+    for each in whole.groups or ():
         name = group_name(each.group)
-        facts: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
+        named: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
         if each.adjusted_pvalue is None:
-            lines.append(Check(**facts, passed=True, text=f"group {name}: not tested, {each.reason}"))
+            lines.append(Check(**named, passed=True, text=f"group {name}: not tested, {each.reason}"))
             continue
         text = f"group {name}: ECCE-R p, Holm-adjusted, {each.shown_adjusted}, alpha {alpha:g}"
-        lines.append(Check(**facts, passed=not each.adjusted_pvalue < alpha, text=text))
+        lines.append(Check(**named, passed=not each.adjusted_pvalue < alpha, text=text))
     return lines
+
+
+def group_checks(
+    given: dict[str, Any], limits: Sequence[tuple[Metric, float]], *, level: float, rng: int, upper: bool
+) -> list[Check]:
+    """Every limit on every group of the data given to `assess`; groups too small to say anything are listed."""
+    lines = []
+    for group, n, part in group_parts(**given):
+        name = group_name(group)
+        for metric, limit in limits:
+            named: dict[str, Any] = {"name": f"{metric.name}, group {name}", "limit": limit}
+            if n < SMALLEST or part is None:
+                text = f"group {name}: {metric.name} not checked, fewer than {SMALLEST} rows"
+                lines.append(Check(**named, passed=True, value=None, text=text))
+            else:
+                value, passed, text = _held_to(metric, limit, as_sample(part), level, rng, upper)
+                lines.append(Check(**named, passed=passed, value=value, text=f"group {name}: {text}"))
+    return lines
+
+
+def _held_to(
+    metric: Metric, limit: float, sample: Sample, level: float, rng: int, upper: bool
+) -> tuple[float | None, bool, str]:
+    """A group's value, whether it keeps the limit, and what to say of that."""
+    value = float(metric.function(sample))
+    text = f"{metric.name} is {value:.6g}"
+    if not metric.has_interval or (value <= limit and not upper):  # no interval begins above its value
+        by = "" if value <= limit else f", exceeded by {value - limit:.4g}"
+        return value, value <= limit, f"{text}, limit {limit:g}{by}"
+    interval = confidence_interval(sample, metric=metric.name, level=level, rng=rng)
+    if math.isnan(interval.low):
+        return None, True, f"{metric.name} not checked, {interval.method}"
+    high = interval.high + _unknown(metric, sample, value)
+    bound = high if upper else interval.low
+    passed = bound <= limit
+    text = f"{text}, {percent(level)} interval {interval.low:.4g} to {high:.4g}, limit {limit:g}"
+    if passed and not upper:
+        return value, True, f"{text}, exceeded within noise"
+    return value, passed, text if passed else f"{text}, exceeded by {bound - limit:.4g}"

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from trueness import __version__
+from trueness._text import clean
 from trueness.cli.data import Data, columns_of, data_options, load, load_pairs, merged
 from trueness.cli.exits import FAILED, Command, fault_options
 from trueness.cli.output import checked_output, echo_json, progress
@@ -72,10 +73,10 @@ def demo(out: str) -> None:
     checked_output(out)
     y_true, y_prob, _ = make_demo()
     with progress() as bars:
-        found = assess(y_true, y_prob, progress=bars.drawing)
-        found.report(out, title="trueness demo")
+        assessment = assess(y_true, y_prob, progress=bars.drawing)
+        assessment.report(out, title="trueness demo")
     click.echo(textwrap.fill(f"{len(y_true)} predictions with known truth. {PLANTED}", width=100))
-    click.echo(f"\n{found}\n\nThe report is in {out}.")
+    click.echo(f"\n{assessment}\n\nThe report is in {out}.")
 
 
 @cli.command(short_help="Is it off, by how much, where, how sure?")
@@ -89,8 +90,8 @@ def assess(data: Data, level: float, rng: int, as_json: bool) -> None:
     trueness assess preds.parquet -y clicked -p score --by country
     trueness assess monday.tns tuesday.tns
     """
-    found = _assessed(data, level, rng)
-    echo_json(found.to_dict()) if as_json else click.echo(str(found))
+    _, assessment = _assessed(data, level, rng)
+    echo_json(assessment.to_dict()) if as_json else click.echo(str(assessment))
 
 
 @cli.command(short_help="All of it as one HTML page.")
@@ -108,12 +109,13 @@ def report(data: Data, level: float, rng: int, as_json: bool, out: str, title: s
     from trueness.report.html import write_report
 
     checked_output(out, data.paths)
-    found = _assessed(data, level, rng)
-    write_report(found, out, title=title, source=data.shown)
-    echo_json(found.to_dict()) if as_json else click.echo(f"{found.verdict}\n\nThe report is in {out}.")
+    _, assessment = _assessed(data, level, rng)
+    write_report(assessment, out, title=title, source=data.shown)
+    echo_json(assessment.to_dict()) if as_json else click.echo(f"{assessment.verdict}\n\nThe report is in {out}.")
 
 
-def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> Any:
+def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> tuple[dict[str, Any], Any]:
+    """What was read, as the arguments of `assess`, and what it finds."""
     from trueness.assessment import assess as assess_data
     from trueness.inference.evidence import DEFAULT
     from trueness.options import check_level
@@ -121,33 +123,44 @@ def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> Any:
     check_level(level)
     with progress() as bars:
         given = load(data, bars.reading)
-        return assess_data(**given, level=level, rng=rng, metrics=metrics or DEFAULT, progress=bars.drawing)
+        return given, assess_data(**given, level=level, rng=rng, metrics=metrics or DEFAULT, progress=bars.drawing)
 
 
 @cli.command(short_help="Pass or fail, for pipelines.")
 @data_options()
 @result_options
-@click.option("--max", "limits", metavar="METRIC=VALUE", multiple=True, help="Fail when the metric is larger; may be repeated.")
+@click.option(
+    "--max",
+    "limits",
+    metavar="METRIC=VALUE",
+    multiple=True,
+    help="Fail when the metric is larger, or with groups when any group's whole interval is; may be repeated.",
+)
 @click.option("--alpha", type=float, help="Fail when p of ECCE-R is smaller; with --by also any group's Holm-adjusted p.")
 @click.option("--upper", is_flag=True, help="Hold the upper end of the metric's interval against --max, not its value.")
 @fault_options
 def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, ...], alpha: float | None, upper: bool) -> None:
     """Pass or fail, for pipelines: exit code 0 or 1, and which limit failed by how much.
 
+    With --by, and for a record, every group is held to the limits too: it fails where its whole interval lies above one, for
+    in a small group the value alone is noise; with --upper where its upper end does. Groups under 10 rows are not checked.
+
     \b
     trueness check preds.csv -y y -p p --max smooth_ece=0.02 --alpha 0.01
     """
-    from trueness.cli.check import checks, parse_limits, require_alpha
+    from trueness.cli.check import checks, group_checks, parse_limits, require_alpha
 
     if not limits and alpha is None:
         raise click.UsageError("nothing to check: pass --max METRIC=VALUE, --alpha, or both.", click.get_current_context())
-    wanted = parse_limits(limits, upper=upper)
+    maxima = parse_limits(limits, upper=upper)
     require_alpha(alpha)
-    found = _assessed(data, level, rng, [metric.name for metric, _ in wanted if metric.has_interval])
-    lines = checks(found, wanted, alpha, upper)
+    given, whole = _assessed(data, level, rng, [metric.name for metric, _ in maxima if metric.has_interval])
+    lines = checks(whole, maxima, alpha, upper)
+    if whole.groups is not None and maxima:
+        lines += group_checks(given, maxima, level=level, rng=rng, upper=upper)
     passed = all(line.passed for line in lines)
     if as_json:
-        echo_json({"passed": passed, "checks": [line.to_dict() for line in lines], "n": found.n, "notes": list(found.notes)})
+        echo_json({"passed": passed, "checks": [line.to_dict() for line in lines], "n": whole.n, "notes": list(whole.notes)})
     else:
         click.echo("\n".join(str(line) for line in lines))
     if not passed:
@@ -171,41 +184,39 @@ def compare(data: Data, level: float, rng: int, as_json: bool, key: str | None) 
 
     check_level(level)
     with progress() as bars:
-        found = compare_rows(load_pairs(data, key, bars.reading), level=level, rng=rng, progress=bars.drawing)
-    echo_json(found.to_dict()) if as_json else click.echo(str(found))
+        comparison = compare_rows(load_pairs(data, key, bars.reading), level=level, rng=rng, progress=bars.drawing)
+    echo_json(comparison.to_dict()) if as_json else click.echo(str(comparison))
 
 
 @cli.command(short_help="Files of any size to a summary.")
 @data_options()
 @click.option("--bins", type=int, multiple=True, help="A bin count to keep exact besides 15, 100 and the divisors of 16384.")
+@click.option("--no-exact", is_flag=True, help="Leave out the second pass, which makes ECCE exact, for bounds of it instead.")
 @click.option("--memory-limit", metavar="SIZE", help="The most that the reader may hold, such as 1GB.")
 @click.option("--resume", is_flag=True, help="Keep the sums so far beside FILE, and go on from them after an interruption.")
-@out_option(None, "the summary, or with --by the folder of summaries,")
+@out_option(None, "the summary, or with --by the record of the groups,")
 @fault_options
-def summarize(data: Data, bins: tuple[int, ...], memory_limit: str | None, resume: bool, out: str) -> None:
+def summarize(data: Data, bins: tuple[int, ...], no_exact: bool, memory_limit: str | None, resume: bool, out: str) -> None:
     """Reduce files of any size to a summary that every other command takes; summaries of parts add up.
 
-    With --by, FILE is a folder: one summary for each group, and groups.json which says whose each is.
+    With --by, FILE is a record: a summary for each group, in one file.
 
     \b
     trueness summarize 'day1/*.parquet' -y clicked -p score -o day1.tns
     """
-    from trueness.cli.groups import save_groups
     from trueness.engines.files.summarize_files import summarize_files
 
     columns = columns_of(data)
-    if not data.by:
-        checked_output(out, data.paths)
-    elif not out or (os.path.lexists(out) and not os.path.isdir(out)):
-        raise click.UsageError(f"{out!r} is not a folder; with --by summaries go to a folder.")
+    checked_output(out, data.paths)
     with progress() as bars:
-        found = summarize_files(
+        saved = summarize_files(
             data.paths,
             outcome=columns.outcome,
             prediction=columns.prediction,
             weight=columns.weight,
             by=columns.by or None,
             bins=bins,
+            exact=not no_exact,
             nan=data.nan,
             pos_label=data.pos_label,
             delimiter=data.delimiter,
@@ -213,16 +224,15 @@ def summarize(data: Data, bins: tuple[int, ...], memory_limit: str | None, resum
             resume=f"{out}.resume" if resume else None,
             progress=bars.reading,
         )
-    if data.by:
-        save_groups(found, out, data.by, data.paths)
-        click.echo(f"{out}: {len(found)} groups, {sum(summary.n for summary in found.values())} rows")
-    else:
-        found.save(out)
-        _tell_saved(found, out)
+    _save(saved, out)
 
 
-def _tell_saved(summary: Any, out: str) -> None:
-    click.echo("\n".join([f"{out}: {summary.n} rows", *(f"Note: {note}" for note in summary.notes)]))
+def _save(value: Any, out: str) -> None:
+    """Write a summary or a record, and say what is in it."""
+    value.save(out)
+    groups = f"{len(value)} groups, " if hasattr(value, "axes") else ""
+    notes = (f"Note: {clean(note, most=1000)}" for note in value.notes)
+    click.echo("\n".join([f"{out}: {groups}{value.n} rows", *notes]))
 
 
 @cli.command(short_help="Add summaries.")
@@ -230,16 +240,31 @@ def _tell_saved(summary: Any, out: str) -> None:
 @out_option(None, "the sum")
 @fault_options
 def merge(paths: tuple[str, ...], out: str) -> None:
-    """Add summaries: those of days make that of the week.
+    """Add summaries, or records group by group: those of days make that of the week.
 
     \b
     trueness merge day*.tns -o week.tns
     """
     checked_output(out, paths)
     with progress() as bars:
-        whole = merged(paths, bars.reading)
-    whole.save(out)
-    _tell_saved(whole, out)
+        total = merged(paths, bars.reading)
+    _save(total, out)
+
+
+@cli.command(short_help="Is a summary's file whole, and what is in it?")
+@click.argument("path", metavar="FILE")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@fault_options
+def verify(path: str, as_json: bool) -> None:
+    """Check a file of summaries, its structure, its sums and its digest, and say what is in it.
+
+    \b
+    trueness verify week.tns
+    """
+    from trueness.cli.contents import contents, shown
+
+    inside = contents(path)
+    echo_json(inside) if as_json else click.echo(shown(path, inside))
 
 
 @cli.command(short_help="The experiments of four papers, redone.")
@@ -264,10 +289,10 @@ def reproduce(paper: str, quick: bool, data: str | None, form: str, rng: int, as
     if os.path.lexists(folder) and not os.path.isdir(folder):
         raise click.UsageError(f"{folder!r} is not a folder; give the name of one.")
     with progress() as bars:
-        found = run(paper, quick=quick, data=data, out=folder, form=form, seed=rng, progress=bars.step)
-    echo_json(found.to_dict()) if as_json else click.echo(str(found))
-    if not as_json and found.figures:
-        click.echo(f"{len(found.figures)} figures are in {folder}.")
+        redone = run(paper, quick=quick, data=data, out=folder, form=form, seed=rng, progress=bars.step)
+    echo_json(redone.to_dict()) if as_json else click.echo(str(redone))
+    if not as_json and redone.figures:
+        click.echo(f"{len(redone.figures)} figures are in {folder}.")
 
 
 def _reproduce_of_a_checkout() -> Any:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from trueness.data.row_sample import RowSample
     from trueness.engines.files.held_rows import HeldRows
     from trueness.inputs.arguments import Columns, Reading
+    from trueness.summary.record import Record
     from trueness.summary.summary import Summary
 
 IN_MEMORY = 10_000_000  # rows up to which a file is computed from its rows; above, from its summary
@@ -93,11 +94,10 @@ def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command],
 
 
 def load(data: Data, progress: Progress | None) -> dict[str, Any]:
-    """Arguments for `assess`: rows where they fit in memory, else summaries; with groups where wanted."""
+    """Arguments for `assess`: rows where they fit in memory, else a summary or a record; with groups where there are any."""
     from trueness.data.row_sample import RowSample
     from trueness.engines.files.open_files import open_files
     from trueness.engines.files.sources import opened
-    from trueness.metrics.cumulative import ecce
     from trueness.summary.ruler import ruler
 
     with opened(data.paths) as paths:
@@ -108,11 +108,8 @@ def load(data: Data, progress: Progress | None) -> dict[str, Any]:
             rows = files.rows_up_to(IN_MEMORY, progress)
             if rows is not None:
                 return {**_judged({"y_true": RowSample(rows.checked(columns.prediction))}), "by": rows.groups}
-            if columns.by:
-                return {"y_true": files.summaries(ruler(), progress)}
-            summary = files.summary(ruler(), progress)
-            ecce(summary)  # the second pass, while what was piped in is still there; the summary keeps what it finds
-            return {"y_true": summary}
+            reduce = files.record if columns.by else files.summary
+            return {"y_true": reduce(ruler(), progress, exact=True)}
 
 
 def columns_of(data: Data) -> "Columns":
@@ -127,24 +124,38 @@ def columns_of(data: Data) -> "Columns":
     return Columns(outcome=data.outcome, prediction=data.prediction[0], weight=data.weight, by=data.by)
 
 
-def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary":
-    """The sum of summaries in files."""
+def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary | Record":
+    """The sum of summaries, or of records, in files."""
     from trueness.engines.files.sources import opened
 
     with opened(paths) as files:
         return added(files, progress)
 
 
-def added(files: list[str], progress: Progress | None) -> "Summary":
-    """The sum of summaries in files; a damaged one, and what is none, is an error."""
-    from trueness.summary.summary import Summary
+def added(files: list[str], progress: Progress | None) -> "Summary | Record":
+    """The sum of summaries, or of records on the same axes, in files; a damaged one, and what is none, is an error."""
+    from trueness.errors import SummaryError
+    from trueness.summary.file import read
 
-    total: Summary | int = 0
+    total: Any = 0
+    axes: dict[str, tuple[str, ...]] = {}
     for number, file in enumerate(files):
-        total = Summary.load(file) + total
+        with open(file, "rb") as opened:
+            value = read(opened.read(), file).value
+        axes[file] = getattr(value, "axes", ())
+        if axes[file] != axes[files[0]]:
+            raise SummaryError(
+                f"{files[0]!r} holds {_kind_of(axes[files[0]])}, {file!r} {_kind_of(axes[file])}: they do not add up. "
+                "Name files that hold the same, made with the same --by."
+            )
+        total = value + total if number == 0 else total + value
         if progress is not None:
             progress(number + 1, len(files))
-    return total  # type: ignore[return-value]
+    return total  # type: ignore[no-any-return]
+
+
+def _kind_of(axes: tuple[str, ...]) -> str:
+    return f"a record by {' and '.join(axes)}" if axes else "one summary"
 
 
 def load_pairs(data: Data, key: str | None, progress: Progress | None) -> "dict[str, RowSample]":

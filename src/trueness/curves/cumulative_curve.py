@@ -7,9 +7,9 @@ import numpy as np
 
 from trueness._types import Floats, Ints, Values
 from trueness.curves.curve import Curve
-from trueness.data.extremes import Extremes
 from trueness.data.sample import Given, as_sample
 from trueness.metrics.cumulative import CumulativeError, ecce
+from trueness.summary.extremes import Extremes
 
 POINTS = 2000  # drawn at most, extremes always among them
 

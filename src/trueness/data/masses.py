@@ -126,7 +126,12 @@ class CellMasses:
 
     def at_resolution(self, bandwidth: float) -> Self:
         """Once the bandwidth is known, cells up to that width count with their moments, not as points."""
-        return self if self.scale.reflects else replace(self, resolution=bandwidth)
+        return self if self.scale.reflects and not self.merged else replace(self, resolution=bandwidth)
+
+    @property
+    def merged(self) -> bool:
+        """Whether cells were merged, so that they may be wider than a bandwidth."""
+        return bool(self.summary.ruler.starts)
 
     @cached_property
     def _positions(self) -> Floats:
@@ -177,12 +182,14 @@ class CellMasses:
 
     def _derivatives(self, bandwidth: float) -> tuple[Floats, Floats]:
         """First two derivatives of the position by the score; 0 (a point mass) where a cell is wider than the bandwidth."""
-        f = self.summary.moments.mean
+        f, unit = self.summary.moments.mean, self.summary.ruler.unit[self.summary.cells]
         if self.scale.reflects:
-            return np.ones_like(f), np.zeros_like(f)
+            # Cells of the whole ruler are always narrow enough; merged ones may not be.
+            narrow = unit * bandwidth >= 1 if self.merged else np.ones(len(f), dtype=bool)
+            return narrow.astype(np.float64), np.zeros_like(f)
         f = np.clip(f, LOGIT_CLIP, 1 - LOGIT_CLIP)
         slope = 1 / (f * (1 - f))
-        narrow = slope <= self.summary.ruler.unit[self.summary.cells] * bandwidth
+        narrow = slope <= unit * bandwidth
         return np.where(narrow, slope, 0), np.where(narrow, (2 * f - 1) * slope**2, 0)
 
     def points(self) -> tuple[Floats, list[Floats]]:

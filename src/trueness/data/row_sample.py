@@ -6,7 +6,7 @@ import numpy as np
 
 from trueness._types import Array, Floats
 from trueness.data.certainties import Contradictions
-from trueness.data.extremes import TIE, Extremes, from_rows
+from trueness.data.extremes import from_rows
 from trueness.data.masses import Kind, Masses, RowMasses
 from trueness.data.points import (
     FEW_EVENTS,
@@ -22,6 +22,7 @@ from trueness.data.scales import Scale
 from trueness.engines.arrays.grid import Runs, collapse
 from trueness.engines.arrays.summarize import nothing_odd, reduce_rows
 from trueness.inputs.rows import Arrays, Rows, read_rows
+from trueness.summary.extremes import TIE, Extremes
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary
 
@@ -74,6 +75,9 @@ class RowSample:
     def total(self) -> float:
         a = self.arrays
         return float(len(a.f)) if a.w is None else float(a.w.sum())
+
+    def has_bins(self, count: int) -> bool:
+        return True
 
     def rows(self, what: str, names: tuple[str, str, str] | None = None) -> "RowSample":
         return self

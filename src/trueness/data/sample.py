@@ -4,11 +4,13 @@ A public function turns its arguments into a sample once (`as_sample`) and hands
 a second time, and nobody asks which of the two it is.
 """
 
+from collections.abc import Iterator
+from itertools import tee
 from typing import Any, Protocol, TypeAlias, cast
 
 from trueness._types import Values
 from trueness.data.certainties import Contradictions
-from trueness.data.extremes import Bracket, Extremes
+from trueness.data.extremes import Bracket
 from trueness.data.masses import Kind, Masses
 from trueness.data.points import Points
 from trueness.data.row_sample import RowSample
@@ -16,6 +18,7 @@ from trueness.data.scales import Scale
 from trueness.data.summary_sample import SummarySample
 from trueness.errors import InputError
 from trueness.inputs.rows import read_rows
+from trueness.summary.extremes import Extremes
 from trueness.summary.summary import Summary
 
 Names = tuple[str, str, str]
@@ -47,6 +50,9 @@ class Sample(Protocol):
 
     def summary(self, bins: tuple[int, ...] = ()) -> Summary:
         """The sums, on a ruler that has these bins."""
+
+    def has_bins(self, count: int) -> bool:
+        """Whether so many equal-width bins can be told."""
 
     def rows(self, what: str, names: Names | None = None) -> RowSample:
         """The rows; where there are none an error that says `what` needs them."""
@@ -114,6 +120,11 @@ def as_sample(y_true: Given, y_prob: Values | None = None, sample_weight: Values
     if y_prob is None:
         raise InputError(f"{names[1]} is missing. Pass {names[0]} and {names[1]}, or a Summary alone.")
     return RowSample(read_rows(cast(Values, y_true), y_prob, sample_weight, names=names))
+
+
+def copies(values: Any, times: int) -> list[Any]:
+    """A column for each of so many readers: an iterator can be read only once."""
+    return list(tee(values, times)) if isinstance(values, Iterator) else [values] * times
 
 
 def row_sample(y_true: Any, y_prob: Any, sample_weight: Any, *, what: str, names: Names = NAMES) -> RowSample:

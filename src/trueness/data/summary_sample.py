@@ -8,11 +8,13 @@ import numpy as np
 
 from trueness._types import Array
 from trueness.data.certainties import Contradictions
-from trueness.data.extremes import SLACK, Bracket, Extremes, from_cells
+from trueness.data.extremes import Bracket
 from trueness.data.masses import CellMasses, Kind, Masses
 from trueness.data.points import Points, has_unit_weights, points_of_summary
 from trueness.data.scales import Scale
 from trueness.errors import InputError, NeedsRowsError
+from trueness.summary.extremes import Extremes
+from trueness.summary.spans import SLACK, from_cells
 from trueness.summary.summary import Summary
 
 
@@ -41,11 +43,14 @@ class SummarySample:
     def summary(self, bins: tuple[int, ...] = ()) -> Summary:
         for count in bins:
             if not self._sums.ruler.has(count):
-                raise InputError(
-                    f"bins: {count} equal-width bins are not unions of this summary's cells. "
-                    f"Summarize again with bins=({count},), or choose a divisor of {2**14}, 100 or 15."
-                )
+                remedy = f"Summarize again with bins=({count},), or choose a divisor of {2**14}, 100 or 15."
+                if self._sums.ruler.starts:
+                    remedy = "Some were merged: choose fewer bins, or coarsen less."
+                raise InputError(f"bins: {count} equal-width bins are not unions of this summary's cells. {remedy}")
         return self._sums
+
+    def has_bins(self, count: int) -> bool:
+        return self._sums.ruler.has(count)
 
     def rows(self, what: str, names: tuple[str, str, str] | None = None) -> NoReturn:
         outcomes, predictions, _ = names or ("y_true", "y_prob", "")
@@ -79,7 +84,7 @@ class SummarySample:
 
     @property
     def exact_extremes(self) -> Extremes | None:
-        return None
+        return self._sums.extremes
 
     @property
     def bracket(self) -> Bracket | None:

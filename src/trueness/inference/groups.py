@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -134,9 +134,9 @@ def group_tests(
 
     Parameters
     ----------
-    y_true : array-like or mapping of summaries
-        Outcomes, or ``{group: Summary}`` in place of the arrays; then no rows are read again, and a cumulative error is that
-        at the edges of the ruler's cells, with bounds for its p-value.
+    y_true : array-like, Record or mapping of summaries
+        Outcomes, or a `Record` or ``{group: Summary}`` in place of the arrays; then a cumulative error is that at the edges
+        of the ruler's cells, with bounds for its p-value.
     y_prob : array-like
         Predicted probabilities.
     by : array-like
@@ -168,10 +168,7 @@ def group_tests(
     check_count("resamples", resamples)
     seed = check_seed(rng)
     settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
-    if isinstance(y_true, Mapping):
-        parts = _summaries(y_true, y_prob, by, sample_weight)
-    else:
-        parts = _rows(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
+    parts = group_parts(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
     seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
     results: list[tuple[Any, int, CalibrationTest | None]] = []
     for place, (group, n, part) in enumerate(parts):
@@ -199,14 +196,22 @@ def _adjusted(results: list[tuple[Any, int, CalibrationTest | None]]) -> Iterato
 Part = tuple[Any, int, Given | None]
 
 
+def group_parts(
+    y_true: Any, y_prob: Any = None, by: Any = None, sample_weight: Any = None, *, repeats: bool = False
+) -> list[Part]:
+    """Every group in the order of their names, its rows (with `repeats` as often as they count), and what a metric is given."""
+    if isinstance(y_true, Mapping):
+        return _summaries(y_true, y_prob, by, sample_weight)
+    return _rows(y_true, y_prob, by, sample_weight, repeats=repeats)
+
+
 def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
     if y_prob is not None or by is not None or sample_weight is not None:
         raise InputError("y_prob, by, sample_weight: summaries already hold these; pass the summaries alone.")
     for group, summary in summaries.items():
         if not isinstance(summary, Summary):
             raise InputError(f"group {group!r}: a {type(summary).__name__} is not a Summary. Pass {{group: Summary}}.")
-    # Reading the rows of each group again would be as many passes as there are groups.
-    return [(group, summaries[group].n, replace(summaries[group], again=None)) for group in _in_order(summaries)]
+    return [(group, summaries[group].n, summaries[group]) for group in _in_order(summaries)]
 
 
 def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any, *, repeats: bool) -> list[Part]:

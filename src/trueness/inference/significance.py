@@ -1,7 +1,7 @@
 """Could it be noise? Tests of calibration with p-values that are right in the tails and for few or rare events."""
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from trueness._json import plain
@@ -48,7 +48,8 @@ class CalibrationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary; None where a number is not finite."""
-        return {name: plain(value) for name, value in asdict(self).items() if name != "rest" or value is not None}
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: plain(value) for name, value in named.items() if name != "rest" or value is not None}
 
 
 def calibration_test(

@@ -9,11 +9,12 @@ import numpy as np
 from trueness import brownian
 from trueness._text import score_range
 from trueness._types import Floats, Values
-from trueness.data.extremes import Bracket, Extremes
+from trueness.data.extremes import Bracket
 from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.metrics.drawing import Drawing, LimitLaw, Norm, Options, Partition
 from trueness.metrics.registry import Metric, register
+from trueness.summary.extremes import Extremes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +37,18 @@ class WorstInterval:
         """Its smallest and largest score, as words and figures name them."""
         return score_range(self.first, self.high, from_start=self.closed, to_end=self.to_end)
 
+    @property
+    def described(self) -> str:
+        """The range as people are told of it, by the scores in it."""
+        return f"scores from {self.ends[0]} to {self.ends[1]}: {self._gap}"
+
     def __repr__(self) -> str:
+        return f"scores in {'[' if self.closed else '('}{self.low:.4g}, {self.high:.4g}]: {self._gap}"
+
+    @property
+    def _gap(self) -> str:
         way = "too high" if self.mean_gap < 0 else "too low"
-        scores = f"{'[' if self.closed else '('}{self.low:.4g}, {self.high:.4g}]"
-        return f"scores in {scores}: {abs(self.mean_gap):.4g} {way}, {self.share:.1%} of the weight"
+        return f"{abs(self.mean_gap):.4g} {way}, {self.share:.1%} of the weight"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +84,9 @@ def ecce(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values |
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. From a summary C is read at the
-        edges of the ruler's cells, and ``bracket`` bounds the exact values; a summary whose files or frame can be read
-        again gives the exact ones, from one or more passes over the rows of the cells that matter. A summary does not keep a
-        frame in memory alive: drop or edit it, and there is the bracket.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. One made with ``exact=True`` keeps
+        the extremes of C and gives the exact values. From any other, C is read at the edges of the ruler's cells, and
+        ``bracket`` bounds the exact values.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
@@ -125,8 +133,8 @@ def ecce_mad(y_true: Given, y_prob: Values | None = None, *, sample_weight: Valu
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where its rows can be read
-        again, else C is read at its cells' edges.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where it was made with
+        ``exact=True``, else C is read at its cells' edges.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional
@@ -160,8 +168,8 @@ def ecce_r(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where its rows can be read
-        again, else C is read at its cells' edges.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays: exact where it was made with
+        ``exact=True``, else C is read at its cells' edges.
     y_prob : array-like
         Predicted probabilities.
     sample_weight : array-like, optional

@@ -7,7 +7,7 @@ from trueness._types import Rng, Values
 from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
 from trueness.data.row_sample import RowSample
-from trueness.data.sample import Given, as_sample, row_sample
+from trueness.data.sample import Given, as_sample, copies, row_sample
 from trueness.errors import InputError
 from trueness.plots.draw import draw_cumulative, draw_smooth
 from trueness.plots.style import CYCLE, LINES, legend
@@ -80,7 +80,11 @@ def plot_compare(y_true: Any, predictions: Mapping[str, Any], *, sample_weight: 
     -------
     matplotlib Figure
     """
-    rows = {name: row_sample(y_true, y_prob, sample_weight, what="plot_compare") for name, y_prob in predictions.items()}
+    outcomes, weights = (copies(column, len(predictions)) for column in (y_true, sample_weight))
+    rows = {
+        name: row_sample(y, y_prob, w, what="plot_compare")
+        for (name, y_prob), y, w in zip(predictions.items(), outcomes, weights, strict=True)
+    }
     return draw_compare(rows, figure=figure)
 
 

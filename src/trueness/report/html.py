@@ -119,7 +119,7 @@ def _diagrams(assessment: Assessment) -> str:
         f"prediction. {bands}Blue band: {percent(assessment.level)} confidence, pointwise, without the bias of smoothing. "
         "Along the bottom: where the predictions are.</figcaption></figure>"
     )
-    worst = "" if assessment.error.worst is None else f"Marked: {escape(repr(assessment.error.worst))}. "
+    worst = "" if assessment.error.worst is None else f"Marked: {escape(assessment.error.worst.described)}. "
     cumulative = (
         f"<figure>{cumulative_svg(assessment.cumulative_curve)}<output id='cumulative-reading'></output><figcaption>Outcomes "
         f"less predictions, added up in the order of the scores: where the line falls, predictions are too high. {worst}The "
@@ -128,9 +128,16 @@ def _diagrams(assessment: Assessment) -> str:
     return f'<h2>Where</h2><div class="pair">{smooth}{cumulative}</div>'
 
 
+def _bin_counts(assessment: Assessment) -> list[int]:
+    """Numbers of bins to choose from: those whose edges are left where cells were merged."""
+    return [count for count in BINS if assessment.data.has_bins(count)] or [1]
+
+
 def _bins(assessment: Assessment) -> str:
-    curve = binned_curve(assessment.data, bins=15, level=assessment.level)
-    options = "".join(f'<option value="{count}"{" selected" if count == 15 else ""}>{count}</option>' for count in BINS)
+    counts = _bin_counts(assessment)
+    first = 15 if 15 in counts else counts[-1]
+    curve = binned_curve(assessment.data, bins=first, level=assessment.level)
+    options = "".join(f'<option value="{count}"{" selected" if count == first else ""}>{count}</option>' for count in counts)
     chooser = (
         f'<div class="controls script-only"><label for="bin-count">bins</label><select id="bin-count">{options}</select>'
         f'<span id="bin-value">ECE {curve.binned_ece:.3g}</span></div>'
@@ -218,7 +225,7 @@ def _embedded(assessment: Assessment) -> str:
         "peak": float(curve.density.max()),
         "cumulative": [_short(np.array(point)) for point in points],
         "range": list(cumulative_range(cumulative)),
-        "bins": {str(count): _bin_points(assessment.data, count, assessment.level) for count in BINS},
+        "bins": {str(count): _bin_points(assessment.data, count, assessment.level) for count in _bin_counts(assessment)},
     }
     text = json.dumps(embedded, allow_nan=False, separators=(",", ":"))
     for letter in "<>&'\u2028\u2029":

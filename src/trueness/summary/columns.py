@@ -1,5 +1,6 @@
 """What metrics read off a summary's sums: float64 columns per cell, each made when it is first asked for."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,18 @@ NUMERATOR_BITS = 31
 
 # Float sums per cell; r is the position in the dyadic slot, e = y − f formed row by row so that f = y gives exactly 0.
 FLOAT_SUMS = ("w", "wr", "wr2", "we", "wer", "wer2", "wy2", "we_positive", "w2", "w2_binomial", "w2e2")
+
+
+def column(compute: Callable[[Any], Floats]) -> "cached_property[Floats]":
+    """A column that is made when it is first asked for, kept, and cannot be written to."""
+
+    def locked(columns: Any) -> Floats:
+        made = compute(columns)
+        made.flags.writeable = False
+        return made
+
+    locked.__doc__ = compute.__doc__
+    return cached_property(locked)
 
 
 class FloatColumns:
@@ -50,12 +63,12 @@ class IntegerColumns:
         whole, numerator = self._sums[7 * label + 2 * j - 1], self._sums[7 * label + 2 * j]
         return np.asarray(whole + numerator * 2.0**-NUMERATOR_BITS)
 
-    @cached_property
+    @column
     def wy2(self) -> Floats:
         """Rows with label 1."""
         return np.asarray(self._sums[7], dtype=np.float64)
 
-    @cached_property
+    @column
     def w(self) -> Floats:
         """Rows."""
         return np.asarray(self._sums[0] + self.wy2)
@@ -65,56 +78,56 @@ class IntegerColumns:
         """Rows."""
         return self.w
 
-    @cached_property
+    @column
     def _one_r(self) -> Floats:
         return self._power(1, 1)
 
-    @cached_property
+    @column
     def _one_r2(self) -> Floats:
         return self._power(1, 2)
 
-    @cached_property
+    @column
     def wr(self) -> Floats:
         """Σr."""
         return self._power(0, 1) + self._one_r
 
-    @cached_property
+    @column
     def wr2(self) -> Floats:
         """Σr²."""
         return self._power(0, 2) + self._one_r2
 
-    @cached_property
+    @column
     def we(self) -> Floats:
         """Σ(y − f); the integers are combined before they are divided."""
         return (self.wy2 * self._u - self.w * self._k - self.wr) * self._unit
 
-    @cached_property
+    @column
     def wer(self) -> Floats:
         """Σ(y − f)r, as Σf r = (k·R_1 + R_2)/u."""
         return self._one_r - (self._k * self.wr + self.wr2) * self._unit
 
-    @cached_property
+    @column
     def wer2(self) -> Floats:
         """Σ(y − f)r², as Σf r² = (k·R_2 + R_3)/u."""
         cubes = self._power(0, 3) + self._power(1, 3)
         return self._one_r2 - (self._k * self.wr2 + cubes) * self._unit
 
-    @cached_property
+    @column
     def we_positive(self) -> Floats:
         """Σ(1 − f) of the rows with label 1."""
         return self.wy2 - (self.wy2 * self._k + self._one_r) * self._unit
 
-    @cached_property
+    @column
     def _squares(self) -> Floats:
         """Σf²."""
         return ((self.w * self._k + 2 * self.wr) * self._k + self.wr2) * self._unit**2
 
-    @cached_property
+    @column
     def w2_binomial(self) -> Floats:
         """Σf − Σf²."""
         return (self.w * self._k + self.wr) * self._unit - self._squares
 
-    @cached_property
+    @column
     def w2e2(self) -> Floats:
         """Σ(y − f)² = Σy − 2Σyf + Σf²."""
         return 2 * self.we_positive - self.wy2 + self._squares
@@ -143,28 +156,28 @@ class Moments:
         """Σw·max(y − f, 0)."""
         return self._columns.we_positive
 
-    @cached_property
+    @column
     def _r(self) -> Floats:
         """Mean position in the slot; 0 where a weight has vanished beside one 1e300 times as large."""
         w = self._columns.w
         return np.divide(self._columns.wr, w, out=np.zeros_like(w), where=w > 0)
 
-    @cached_property
+    @column
     def mean(self) -> Floats:
         """Mean score."""
         return (self._k + self._r) / self._u
 
-    @cached_property
+    @column
     def spread(self) -> Floats:
         """Σw(f − mean)²."""
         return np.maximum(self._columns.wr2 - self._columns.wr * self._r, 0) / self._u**2
 
-    @cached_property
+    @column
     def e1(self) -> Floats:
         """Σw(y − f)(f − mean)."""
         return (self._columns.wer - self.e * self._r) / self._u
 
-    @cached_property
+    @column
     def e2(self) -> Floats:
         """Σw(y − f)(f − mean)²."""
         return (self._columns.wer2 - 2 * self._r * self._columns.wer + self.e * self._r**2) / self._u**2

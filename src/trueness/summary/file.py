@@ -1,49 +1,111 @@
-"""The file form of a summary: an npz archive with a JSON header, closed by a digest over the whole file. No pickle."""
+"""The file form of summaries and records: an npz archive with a JSON header, closed by a digest over the whole. No pickle.
+
+What is in it, byte by byte, stands in docs/reference/file-format.md.
+"""
 
 import hashlib
 import io
 import json
+import re
 import zipfile
+import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from trueness.errors import SummaryError
-from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS
-from trueness.summary.ruler import ruler
+from trueness.errors import InputError, SummaryError
+from trueness.summary.packed import ARRAYS, Packed, pack, unpack
+from trueness.summary.record import Record
 from trueness.summary.summary import Summary
 
 FORMAT = "trueness summary"
-VERSION = 1
+VERSION = 2
 _DIGEST = 64  # hexadecimal digits of the SHA-256 that ends the file, as the archive's comment
+_TEXTS = ("header", "keys")  # arrays of bytes that are JSON
+_NPY = re.compile(
+    rb"\{'descr': '(<i8|<f8|\|u1)', 'fortran_order': (True|False), 'shape': \(((?:\d{1,15}, )*\d{1,15},?|)\), \} *\n"
+)
 
 
-def encode(summary: Summary) -> bytes:
-    """The bytes of a summary file; the same summary always gives the same bytes."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a file holds, and in which version of the format."""
+
+    value: Summary | Record
+    version: int
+
+
+def encode(value: Summary | Record) -> bytes:
+    """The bytes of a file; the same summary, or record, always gives the same bytes."""
+    packed = pack(value)
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "bins": list(summary.ruler.bins),
-        "soft": summary.soft,
-        "exponent": summary.exponent,
-        "rejected": dict(sorted(summary.rejected.items())),
-        "clipped": summary.clipped,
-        "source": list(summary.source),
-        "digest": summary.digest,
+        "axes": packed.axes,
+        "bins": packed.bins,
+        "reasons": packed.reasons,
+        "sources": packed.sources,
+        "digest": value.digest if isinstance(value, Summary) else packed.digest,
     }
-    text = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
-    arrays = {"cells": summary.cells, "rows": summary.rows, "sums": summary.sums}
-    buffer = io.BytesIO()
-    little = {name: array.astype(array.dtype.newbyteorder("<")) for name, array in arrays.items()}
-    np.savez_compressed(buffer, header=text, cells=little["cells"], rows=little["rows"], sums=little["sums"])
-    with zipfile.ZipFile(buffer, "a") as archive:
-        archive.comment = b"0" * _DIGEST
-    body = buffer.getvalue()[:-_DIGEST]
+    arrays = {"header": _json_array(header), "keys": _json_array(packed.keys), **packed.arrays}
+    members = {f"{name}.npy": _npy(array) for name, array in arrays.items()}
+    content = _archive(members, zipfile.ZIP_DEFLATED)
+    if sum(map(len, members.values())) > _most_bytes(len(content)):  # so many equal sums look like a bomb
+        content = _archive(members, zipfile.ZIP_STORED)
+    body = content[:-_DIGEST]
     return body + hashlib.sha256(body).hexdigest().encode()
+
+
+def _archive(members: dict[str, bytes], compression: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, member in members.items():
+            info = zipfile.ZipInfo(name)  # dated 1980
+            info.compress_type, info.create_system = compression, 3
+            archive.writestr(info, member)
+        archive.comment = b"0" * _DIGEST
+    return buffer.getvalue()
+
+
+def _json_array(value: Any) -> NDArray[Any]:
+    return np.frombuffer(json.dumps(value, sort_keys=True).encode(), dtype=np.uint8)
+
+
+def _npy(array: NDArray[Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _most_bytes(size: int) -> int:
+    """The bytes that the members of an archive of this size may inflate to."""
+    return (64 << 20) + 250 * size
 
 
 def decode(content: bytes, name: str) -> Summary:
     """The summary in a file's bytes; `name` is for the error message."""
+    value = read(content, name).value
+    if isinstance(value, Record):
+        by = " and ".join(value.axes)
+        raise SummaryError(
+            f"{name!r}: holds a record of {len(value)} summaries by {by}, not one summary. "
+            "Use Record.load, and .total() for the summary of all rows."
+        )
+    return value
+
+
+def decode_record(content: bytes, name: str) -> Record:
+    """The record in a file's bytes; `name` is for the error message."""
+    value = read(content, name).value
+    if isinstance(value, Summary):
+        raise SummaryError(f"{name!r}: holds one summary, not a record of several. Use Summary.load.")
+    return value
+
+
+def read(content: bytes, name: str) -> Content:
+    """Whatever a file's bytes hold; a file that is damaged or something else is an error, never a number."""
     body, digest = content[:-_DIGEST], content[-_DIGEST:]
     if not content.startswith(b"PK") or len(content) <= _DIGEST:
         raise SummaryError(f"{name!r}: not a trueness summary. Write one with Summary.save.")
@@ -52,51 +114,132 @@ def decode(content: bytes, name: str) -> Summary:
             f"{name!r}: damaged or not a trueness summary (its digest does not match its content). Make it again."
         )
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            header = json.loads(archive["header"].tobytes())
-            arrays = {name: archive[name] for name in ("cells", "rows", "sums")}
-        known = header["format"] == FORMAT and header["version"] == VERSION
-        summary = _build(header, arrays) if known else None
-    except (KeyError, TypeError, ValueError, AttributeError, zipfile.BadZipFile) as error:
-        raise SummaryError(f"{name!r}: not a trueness summary ({error}). Make it again.") from error
-    if summary is None:
+        members = _members(content)
+        header = _json(members["header"])
+        form, version = header["format"], header["version"]
+        known = form == FORMAT and type(version) is int and version in _READERS
+        packed = _READERS[version](header, members) if known else None
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, *_DAMAGED) as error:
+        raise SummaryError(f"{name!r}: not a trueness summary ({_why(error)}). Make it again.") from error
+    if packed is None:
         raise SummaryError(
-            f"{name!r}: format {header['format']!r} version {header['version']!r} is not one this release reads "
-            f"({FORMAT!r} version {VERSION}). Upgrade trueness or make the summary again."
+            f"{name!r}: format {form!r} version {version!r} is not one this release reads "
+            f"({FORMAT!r} version 1 to {VERSION}). Upgrade trueness or make the summary again."
         )
-    _check(summary, header, name)
-    return summary
+    return Content(value=_checked(packed, header, name), version=version)
 
 
-def _build(header: dict[str, Any], arrays: dict[str, Any]) -> Summary:
-    native = {k: a.astype(a.dtype.newbyteorder("=")) for k, a in arrays.items()}
-    return Summary(
-        ruler=ruler(header["bins"]),
-        soft=bool(header["soft"]),
-        exponent=int(header["exponent"]),
-        rejected={str(k): int(v) for k, v in header["rejected"].items()},
-        clipped=int(header["clipped"]),
-        source=tuple(header["source"]),
-        **native,
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OverflowError)
+
+
+def _why(error: Exception) -> str:
+    return "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200] or type(error).__name__
+
+
+def _checked(packed: Packed, header: dict[str, Any], name: str) -> Summary | Record:
+    """What the arrays hold, if they are what some reduction produces."""
+    try:
+        value = unpack(packed)
+    except InputError:  # bins that are none say so themselves
+        raise
+    except (ValueError, OverflowError) as error:
+        raise SummaryError(f"{name!r}: the sums in this file do not fit together: {_why(error)}. Make it again.") from error
+    if value.digest != header["digest"]:
+        raise SummaryError(
+            f"{name!r}: the sums in this file do not fit together: they are not those of its digest. Make it again."
+        )
+    return value
+
+
+def _members(content: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of the archive; how large they are is looked at before any is inflated."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        infos = archive.infolist()
+        if len({info.filename for info in infos}) < len(infos):
+            raise ValueError("a name occurs twice")
+        if (size := sum(info.file_size for info in infos)) > _most_bytes(len(content)):
+            raise ValueError(f"it would inflate to {size} bytes")
+        return {info.filename.removesuffix(".npy"): _read_npy(archive.read(info)) for info in infos}
+
+
+def _read_npy(member: bytes) -> NDArray[Any]:
+    """An array as NumPy's format 1.0 keeps it, of numbers and no longer than its bytes."""
+    length = int.from_bytes(member[8:10], "little")
+    form = _NPY.fullmatch(member[10 : 10 + length])
+    if member[:8] != b"\x93NUMPY\x01\x00" or form is None:
+        raise ValueError("an array in a form that is not read")
+    shape = tuple(int(side) for side in form[3].decode().replace(",", " ").split())
+    array = np.frombuffer(member[10 + length :], dtype=form[1].decode())
+    return array.reshape(shape[::-1]).T if form[2] == b"True" else array.reshape(shape)
+
+
+def _json(array: NDArray[Any]) -> Any:
+    return json.loads(array.tobytes().decode("utf-8"))
+
+
+def _texts(values: Any) -> list[str]:
+    """Texts that are texts, without surrogates."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"{str(values)[:100]!r} is not a list of texts")
+    for value in values:
+        value.encode()
+    return values
+
+
+def _whole(values: Any) -> tuple[int, ...]:
+    if not isinstance(values, list) or not all(type(value) is int for value in values):
+        raise ValueError(f"{str(values)[:100]!r} is not a list of whole numbers")
+    return tuple(values)
+
+
+def _second(header: dict[str, Any], members: dict[str, NDArray[Any]]) -> Packed:
+    """Version 2."""
+    if set(members) != {*_TEXTS, *ARRAYS}:
+        raise ValueError("other arrays than those of the format")
+    for name, (dtype, _) in ARRAYS.items():
+        if members[name].dtype != np.dtype(dtype):
+            raise ValueError(f"{name} is of another type")
+    keys = _json(members["keys"])
+    if not isinstance(keys, list) or not isinstance(header["sources"], list):
+        raise ValueError("keys or sources that are no list")
+    return Packed(
+        bins=_whole(header["bins"]),
+        axes=tuple(_texts(header["axes"])),
+        keys=keys,
+        reasons=_texts(header["reasons"]),
+        sources=[_texts(source) for source in header["sources"]],
+        arrays={name: members[name] for name in ARRAYS},
     )
 
 
-def _check(summary: Summary, header: dict[str, Any], name: str) -> None:
-    """Shapes, order and signs that any reduction produces."""
-    cells, rows, sums = summary.cells, summary.rows, summary.sums
-    width = 2 * len(INTEGER_SUMS) if summary.exact else len(FLOAT_SUMS)
-    sound = (
-        sums.dtype in (np.int64, np.float64)
-        and cells.dtype == rows.dtype == np.int64
-        and cells.ndim == rows.ndim == 1
-        and sums.shape == (width, len(cells))
-        and len(rows) == len(cells)
-        and bool(np.all(np.diff(cells) > 0))
-        and (len(cells) == 0 or (cells[0] >= 0 and cells[-1] < summary.ruler.cells))
-        and bool(np.all(rows > 0))
-        and bool(np.all(np.isfinite(sums)))
-        and (not summary.exact or bool(np.all(sums >= 0) and np.all(sums[0] + sums[7] == rows)))
-        and summary.digest == header["digest"]
-    )
-    if not sound:
-        raise SummaryError(f"{name!r}: the sums in this file do not fit together. Make it again.")
+def _first(header: dict[str, Any], members: dict[str, NDArray[Any]]) -> Packed:
+    """Version 1: one summary, without extremes."""
+    if set(members) != {"header", "cells", "rows", "sums"}:
+        raise ValueError("other arrays than those of the format")
+    if type(header["soft"]) is not bool:
+        raise ValueError("soft is not true or false")
+    rejected, sums = header["rejected"], members["sums"]
+    exact = sums.dtype == np.int64
+    (exponent, clipped, *counts) = _whole([header["exponent"], header["clipped"], *rejected.values()])
+    arrays: dict[str, Any] = {
+        "starts": [],
+        "integer": [exact],
+        "soft": [header["soft"]],
+        "exponent": [exponent],
+        "offsets": [0, len(members["cells"])],
+        "cells": members["cells"],
+        "rows": members["rows"],
+        "integers": sums if exact else np.zeros((14, 0)),
+        "floats": np.zeros((11, 0)) if exact else sums,
+        "extremes": np.full((1, 6), np.nan),
+        "total_extremes": np.full(6, np.nan),
+        "clipped": [clipped],
+        "rejected": [counts],
+        "source": [0],
+    }
+    typed = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
+    reasons, source = _texts(list(rejected)), _texts(header["source"])
+    return Packed(_whole(header["bins"]), (), [[]], reasons, [source], typed)
+
+
+_READERS = {1: _first, 2: _second}

@@ -49,6 +49,16 @@ class Ruler:
     def __reduce__(self) -> tuple[Any, ...]:
         return ruler, (self.bins,)
 
+    @property
+    def starts(self) -> tuple[int, ...]:
+        """Where edges were taken away: the cells of the whole ruler at which those that are left begin."""
+        return ()
+
+    @property
+    def shown(self) -> str:
+        """Which ruler this is, for people."""
+        return f"bins={self.bins}" + (f" in {self.cells} cells" if self.starts else "")
+
     @cached_property
     def extra(self) -> Floats:
         """Edges that are not dyadic, in order."""
@@ -104,16 +114,16 @@ class Ruler:
     def locate(self, scores: Floats) -> Located:
         """Cell of each score in [0, 1], and its position r within the dyadic slot."""
         slot, r = _slot(scores)
-        at, passed = self._passed(slot, scores)
+        where, passed = self._passed(slot, scores)
         cell = slot + self.extra_before[slot]
-        cell[at] += passed
+        cell[where] += passed
         return Located(cell, r)
 
     def rows(self, scores: Floats) -> Located:
         """The same with `row_of_cell` in place of the cell: what an accumulator that orders its cells so is indexed by."""
         slot, r = _slot(scores)
-        at, passed = self._passed(slot, scores)
-        beyond = at[passed > 0]
+        where, passed = self._passed(slot, scores)
+        beyond = where[passed > 0]
         slot[beyond] = SLOTS + self.extra_before[slot[beyond]] + passed[passed > 0] - 1
         return Located(slot, r)
 
@@ -123,13 +133,13 @@ class Ruler:
 
     def _passed(self, slot: Ints, scores: Floats) -> tuple[Ints, Ints]:
         """Positions of the scores whose slot extra edges cut, and how many of these edges each is at or above."""
-        at = np.flatnonzero(self.cut[slot])
-        first, inside = self.extra_before[slot[at]], scores[at]
+        where = np.flatnonzero(self.cut[slot])
+        first, inside = self.extra_before[slot[where]], scores[where]
         # Edges that belong to later slots lie above every score here, so there is no need to know how many are this slot's.
-        passed = np.zeros(len(at), dtype=np.int64)
+        passed = np.zeros(len(where), dtype=np.int64)
         for j in range(self.most_cuts):
             passed += inside >= self.extra_padded[first + j]
-        return at, passed
+        return where, passed
 
     @cached_property
     def most_cuts(self) -> int:
@@ -163,9 +173,9 @@ def _zone_of_slot(slot: Ints) -> Ints:
 def _slot(scores: Floats) -> tuple[Ints, Floats]:
     """Dyadic slot of each score and the position r = f·u − k in it; both exact, the units being powers of two."""
     slot, r = _in_zone(scores, 1)
-    for zone, at in ((0, np.flatnonzero(scores < END)), (2, np.flatnonzero(scores >= 1 - END))):
-        if len(at):
-            slot[at], r[at] = _in_zone(scores[at], zone)
+    for zone, where in ((0, np.flatnonzero(scores < END)), (2, np.flatnonzero(scores >= 1 - END))):
+        if len(where):
+            slot[where], r[where] = _in_zone(scores[where], zone)
     return slot, r
 
 

@@ -5,31 +5,36 @@ merge order, engine or machine gives the same bits; weights or soft labels are s
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._again import Again
 from trueness._types import Floats, Ints
 from trueness.errors import SummaryError
 from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
+from trueness.summary.extremes import Extremes
 from trueness.summary.ruler import Ruler, ruler
+
+if TYPE_CHECKING:
+    from trueness.summary.record import Record
 
 _CARRY = tuple((7 * label + 2 * j, 7 * label + 2 * j - 1) for label in (0, 1) for j in (1, 2, 3))
 
 FEW_ROWS = 30
+MOST_ROWS = 2**63 - 1  # that an int64 counts
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Summary:
     """Sums over the cells of the ruler: all that a metric needs to know of any number of rows.
 
-    Make one with `summarize`; add with ``+`` or ``sum([...])``. Two summaries are equal when ruler and sums are; how the
-    rows came (notes, rejected rows) does not enter.
+    Make one with `summarize`; add with ``+`` or ``sum([...])``. Two summaries are equal when ruler, sums and extremes are;
+    how the rows came (notes, rejected rows) does not enter. A summary is a value: it holds nothing of where its rows came
+    from, its arrays cannot be written to, and equal ones give equal answers.
     """
 
     ruler: Ruler
@@ -41,8 +46,13 @@ class Summary:
     rejected: dict[str, int] = field(default_factory=dict)
     clipped: int = 0
     source: tuple[str, ...] = ()
-    again: Again | None = field(default=None, repr=False)  # reads the rows again; forgotten when added or saved
-    found: dict[str, Any] = field(default_factory=dict, repr=False)  # what such a reading has found
+    extremes: Extremes | None = None  # of the cumulative differences, where a second pass over the rows told them
+
+    def __post_init__(self) -> None:
+        for name in ("cells", "sums", "rows"):
+            array = getattr(self, name).view()  # the caller's own array stays as it is
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
     @property
     def exact(self) -> bool:
@@ -61,12 +71,15 @@ class Summary:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over ruler and sums."""
+        """SHA-256 over ruler, sums and extremes."""
         import hashlib
 
         h = hashlib.sha256(repr((self.ruler.bins, self.exact, self.soft, self.exponent)).encode())
+        h.update(np.array(self.ruler.starts, dtype="<i8").tobytes())
         for part in (self.cells, self.rows, self.sums):
             h.update(np.ascontiguousarray(part, dtype=part.dtype.newbyteorder("<")).tobytes())
+        if self.extremes is not None:
+            h.update(self.extremes.numbers.astype("<f8").tobytes())
         return h.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -77,7 +90,11 @@ class Summary:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the fields, not what was worked out from them."""
-        return {f.name: getattr(self, f.name) for f in fields(self)} | {"again": None, "found": {}}
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
     def __repr__(self) -> str:
         kind = "integer sums" if self.exact else "float sums, " + ("soft labels" if self.soft else "weights")
@@ -90,6 +107,9 @@ class Summary:
         if self.clipped:
             notes.append(f"{self.clipped} values beyond 0 or 1 by at most 4 units in the last place were set to 0 or 1")
         notes += [f"{count} {'row' if count == 1 else 'rows'} not used: {reason}" for reason, count in self.rejected.items()]
+        if self.ruler.starts and len(self.cells):
+            width = float(np.diff(self.ruler.edges)[self.cells].max())
+            notes.append(f"cells were merged, each to at least {int(self.rows.min())} rows; the widest is {width:.2g} wide")
         if self.n < FEW_ROWS:
             notes.append(f"too few rows: {self.n}")
         if self.n == 0:
@@ -117,37 +137,58 @@ class Summary:
     def _slots(self) -> tuple[Floats, Floats]:
         return self.ruler.k[self.cells], self.ruler.unit[self.cells]
 
-    def of_cells(self, kept: NDArray[np.bool_]) -> Self:
+    def of_cells(self, kept: NDArray[np.bool_]) -> "Summary":
         """The rows of some cells."""
-        return replace(self, cells=self.cells[kept], rows=self.rows[kept], sums=self.sums[:, kept], again=None, found={})
+        return replace(self, cells=self.cells[kept], rows=self.rows[kept], sums=self.sums[:, kept], extremes=None)
 
-    def as_float(self) -> Self:
+    def as_float(self) -> "Summary":
         """The same rows in a float summary."""
         return replace(self, sums=np.array([getattr(self.columns, name) for name in FLOAT_SUMS])) if self.exact else self
 
-    def __add__(self, other: object) -> Self:
+    def __add__(self, other: object) -> "Summary":
         if isinstance(other, int) and other == 0:  # sum([...]) starts from 0
             return self
         if not isinstance(other, Summary):
             return NotImplemented
-        if self.ruler != other.ruler:
-            raise SummaryError(
-                f"summaries on different rulers do not add: bins={self.ruler.bins} and bins={other.ruler.bins}. "
-                "Summarize both with the same bins=."
-            )
-        a, b = (self, other) if self.exact == other.exact else (self.as_float(), other.as_float())
-        return replace(
-            a,
-            **_added(a, b),
-            soft=a.soft or b.soft,
-            rejected={k: a.rejected.get(k, 0) + b.rejected.get(k, 0) for k in sorted({*a.rejected, *b.rejected})},
-            clipped=a.clipped + b.clipped,
-            source=tuple(sorted({*a.source, *b.source})),
-            again=None,
-            found={},
-        )
+        return added([self, other])
 
     __radd__ = __add__
+
+    def coarsen(self, *, min_rows: int) -> "Summary":
+        """The same rows in wider cells, none of which holds fewer rows than that: for summaries that leave the house.
+
+        Neighbouring cells are merged, as few as will do; edges of 64 bins are given up first where they must be, then those
+        of 100 and 10 bins, of ``bins=``, and of 15 last. Rows, outcomes and means stay what they were (a sum of scores to
+        2·10⁻¹⁰ of its cell's width), and so do binned errors for bins whose edges are left; other bins raise an error. C is
+        read at fewer edges, with a wider bracket, and smooth measures see a merged cell's rows by their mean and spread:
+        good where it is narrow beside the bandwidth. Extremes, which tell scores of rows, are left out. Coarsened summaries
+        add to those with the same cells alone: add first, then coarsen.
+
+        Parameters
+        ----------
+        min_rows : int
+            The fewest rows that a cell may hold.
+
+        Examples
+        --------
+        >>> from trueness import summarize
+        >>> summarize([0, 1, 1, 0], [0.2, 0.201, 0.7, 0.701]).coarsen(min_rows=2)
+        <Summary of 4 rows in 2 of 48712 cells, integer sums>
+        """
+        from trueness.summary.coarse import coarser_ruler
+
+        return self.moved(coarser_ruler(self.ruler, {None: (self.cells, self.rows)}, min_rows))
+
+    def moved(self, to: Ruler) -> "Summary":
+        """The same rows on a ruler that has some of the edges of this one's; extremes are left out."""
+        from trueness.summary.coarse import CoarseRuler, moved
+
+        if not isinstance(to, CoarseRuler) or to == self.ruler:
+            return replace(self, extremes=None)
+        if not len(self.cells):
+            return replace(self, ruler=to)
+        cells, rows, sums = moved(self.cells, self.rows, self.sums, self.ruler, to)
+        return replace(self, ruler=to, cells=cells, rows=rows, sums=sums, extremes=None)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the summary to a file that `Summary.load` reads; the file appears whole or not at all."""
@@ -157,8 +198,8 @@ class Summary:
         write_atomically(path, encode(self))
 
     @classmethod
-    def from_frame(cls, frame: Any, *, nan: str = "raise") -> Any:
-        """What the query of `trueness.sql` has returned, as a summary, or as {group: Summary} where it has groups.
+    def from_frame(cls, frame: Any, *, nan: str = "raise") -> "Summary | Record":
+        """What the query of `trueness.sql` has returned, as a summary, or as a record where it has groups.
 
         `nan` says whether rows with a missing value are refused or left out and counted, as for `summarize`.
         """
@@ -175,43 +216,57 @@ class Summary:
             return decode(file.read(), os.fspath(path))
 
 
-class Groups(dict[Any, Summary]):
-    """Summaries by group, and how the rows of all groups are read again as one."""
+def added(parts: Sequence[Summary]) -> Summary:
+    """Summaries, one or more, on one ruler as one. Extremes are not known of the sum, only of its parts."""
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    for part in parts:
+        if part.ruler is not first.ruler and part.ruler != first.ruler:
+            raise SummaryError(
+                f"summaries on different rulers do not add: {first.ruler.shown} and {part.ruler.shown}. "
+                "Summarize both with the same bins=; add before coarsening."
+            )
+    if (n := sum(part.n for part in parts)) > MOST_ROWS:
+        raise SummaryError(f"the summaries hold {n} rows together, more than 2^63 - 1. Keep them apart.")
+    if not all(part.exact for part in parts):
+        parts = [part.as_float() for part in parts]
+    return replace(
+        first,
+        **_added_sums(parts),
+        soft=any(part.soft for part in parts),
+        rejected=_added_counts([part.rejected for part in parts]),
+        clipped=sum(part.clipped for part in parts),
+        source=tuple(sorted(set().union(*(part.source for part in parts)))),
+        extremes=None,
+    )
 
-    def __init__(self, found: Mapping[Any, Summary], again: Again | None = None) -> None:
-        super().__init__(found)
-        self.again, self.n = again, sum(summary.n for summary in found.values())
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (dict(self),)
-
-
-def whole_of(groups: Mapping[Any, Summary]) -> Summary:
-    """The summary of the rows of all groups."""
-    parts = list(groups.values())
-    while len(parts) > 1:  # as a tree: small summaries are added to small ones
-        parts = [sum(parts[k + 1 : k + 2], start=parts[k]) for k in range(0, len(parts), 2)]
-    (whole,) = parts
-    if isinstance(groups, Groups) and not whole.exponent and whole.n == groups.n:  # none was taken out or put in since
-        return replace(whole, again=groups.again)
-    return whole
+def _added_counts(counts: Sequence[dict[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for reason, rows in each.items():
+            total[reason] = total.get(reason, 0) + rows
+    return dict(sorted(total.items()))
 
 
-def _added(a: Summary, b: Summary) -> dict[str, Any]:
-    """Cells, rows, sums and exponent of two summaries of one kind added."""
-    if len(a.cells) == 0 or len(b.cells) == 0:
-        part = a if len(a.cells) else b
+def _added_sums(parts: Sequence[Summary]) -> dict[str, Any]:
+    """Cells, rows, sums and exponent of summaries of one kind added."""
+    filled = [part for part in parts if len(part.cells)]
+    if len(filled) <= 1:
+        part = (filled or parts)[0]
         return {"cells": part.cells, "rows": part.rows, "sums": part.sums, "exponent": part.exponent}
-    exponent = max(a.exponent, b.exponent)
-    held = np.zeros(a.ruler.cells, dtype=bool)
-    held[a.cells] = held[b.cells] = True
-    cells, place = np.flatnonzero(held), np.cumsum(held) - 1
+    exponent = max(part.exponent for part in filled)
+    occupied = np.zeros(parts[0].ruler.cells, dtype=bool)
+    for part in filled:
+        occupied[part.cells] = True
+    cells, place = np.flatnonzero(occupied), np.cumsum(occupied) - 1
     rows = np.zeros(len(cells), dtype=np.int64)
-    sums = np.zeros((len(a.sums), len(cells)), dtype=a.sums.dtype)
-    for part in (a, b):
-        at = place[part.cells]
-        rows[at] += part.rows
-        sums[:, at] += scale_weights(part.sums, part.exponent - exponent)
+    sums = np.zeros((len(parts[0].sums), len(cells)), dtype=parts[0].sums.dtype)
+    for part in filled:
+        index = place[part.cells]
+        rows[index] += part.rows
+        sums[:, index] += scale_weights(part.sums, part.exponent - exponent)
     carry(sums)
     return {"cells": cells, "rows": rows, "sums": sums, "exponent": exponent}
 
@@ -237,10 +292,10 @@ def integer_summary(table: Ints, on: Ruler, **facts: Any) -> Summary:
     """A summary from int64 sums [row, 4·label + (n, R1, R2, R3)], R_j = Σ floor(r^j·2^31 + ½), rows as `row_of_cell`."""
     count = (table[:, 0] + table[:, 4])[on.row_of_cell]
     cells = np.flatnonzero(count)
-    held = table[on.row_of_cell[cells]].T
+    by_sum = table[on.row_of_cell[cells]].T
     sums = np.empty((2, len(INTEGER_SUMS), len(cells)), dtype=np.int64)
     for label in (0, 1):
-        n, *powers = held[4 * label : 4 * label + 4]
+        n, *powers = by_sum[4 * label : 4 * label + 4]
         sums[label, 0] = n
         for j, power in enumerate(powers):
             sums[label, 2 * j + 1] = power >> NUMERATOR_BITS

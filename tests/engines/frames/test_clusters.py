@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 
 from trueness import Summary, ecce, sql, summarize, summarize_frame
+from trueness.engines import exact
 from trueness.errors import InputError
 from trueness.summary.ruler import ruler
 
@@ -97,15 +98,12 @@ def test_spark_gives_the_same_bits(spark_frame, partitions):
 
 @pytest.mark.parametrize("held", [300, 1 << 22])
 def test_spark_reads_the_rows_that_matter_again(spark_frame, monkeypatch, held):
-    monkeypatch.setattr("trueness.data.extremes._IN_MEMORY", held)
-    found = ecce(summarize_frame(spark_frame.repartition(5), **NAMES))
+    monkeypatch.setattr("trueness.engines.exact._IN_MEMORY", held)
+    found = ecce(summarize_frame(spark_frame.repartition(5), **NAMES, exact=True))
     assert found.bracket is None
     assert_exact(found)
-    groups = summarize_frame(spark_frame, **NAMES, by="g", weight="w")
-    for group, of in ((None, G == "b"), ("a", G == "a")):
-        again, expected = ecce(groups[group]), ecce(Y[of], F[of], sample_weight=W[of])
-        assert again.bracket is None
-        assert (again.mad, again.range) == pytest.approx((expected.mad, expected.range), rel=1e-12)
+    groups = summarize_frame(spark_frame, **NAMES, by="g", weight="w", exact=True)
+    assert_exact(ecce(groups.total()), sample_weight=W)
 
 
 ODD_NAMES = ["a b", "a.b", "p`q", "it's", 'y"; DROP TABLE t;--', "line\nbreak", "😀", "*", "a\\b", "(1+1)", "^p$", "x" * 10_000]
@@ -118,8 +116,8 @@ def test_spark_columns_with_odd_names(spark, name):
     names = {"outcome": f"{name}_y", "prediction": name}
     expected = summarize(Y[:300], F[:300])
     assert summarize_frame(frame, **names, by=f"{name}_g")["a"] == summarize(Y[:300][G[:300] == "a"], F[:300][G[:300] == "a"])
-    found = summarize_frame(frame, **names)
-    assert found == expected
+    assert summarize_frame(frame, **names) == expected
+    found = summarize_frame(frame, **names, exact=True)
     assert ecce(found).range == pytest.approx(ecce(Y[:300], F[:300]).range, rel=1e-12)
     frame.createOrReplaceTempView("odd")
     assert Summary.from_frame(spark.sql(sql("spark", source="odd", **names)).toPandas()) == expected
@@ -267,21 +265,26 @@ def test_dask_partitions_shuffled_give_the_same_bits(dask_client, partitions):
 @pytest.mark.parametrize("held", [300, 1 << 22])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_dask_reads_the_rows_that_matter_again(dask_client, monkeypatch, weight, held):
-    monkeypatch.setattr("trueness.data.extremes._IN_MEMORY", held)
-    found = ecce(summarize_frame(dask_frame(), **NAMES, weight=weight))
+    monkeypatch.setattr("trueness.engines.exact._IN_MEMORY", held)
+    found = ecce(summarize_frame(dask_frame(), **NAMES, weight=weight, exact=True))
     assert found.bracket is None
     assert_exact(found, sample_weight=None if weight is None else W)
 
 
-def test_a_frame_that_changes_between_the_passes(dask_client, tmp_path):
+def test_a_frame_that_changes_between_the_passes(dask_client, tmp_path, monkeypatch):
     import dask.dataframe as dd
 
     frame = TABLE.to_pandas()
     frame.to_parquet(tmp_path / "a.parquet")
-    found = summarize_frame(dd.from_delayed([delayed_read(tmp_path / "a.parquet")], meta=frame.iloc[:0]), **NAMES)
-    frame.iloc[::2].to_parquet(tmp_path / "a.parquet")
+    keep = exact.exact_extremes
+
+    def changed(summary, rows):
+        frame.iloc[::2].to_parquet(tmp_path / "a.parquet")
+        return keep(summary, rows)
+
+    monkeypatch.setattr(exact, "exact_extremes", changed)
     with pytest.raises(InputError, match="the input changed"):
-        ecce(found)
+        summarize_frame(dd.from_delayed([delayed_read(tmp_path / "a.parquet")], meta=frame.iloc[:0]), **NAMES, exact=True)
 
 
 def test_a_dask_worker_killed_in_the_middle_changes_nothing(dask_client):

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueness import Summary, calibration_test, ecce, sql, summarize, summarize_files, summarize_frame
+from trueness import Summary, calibration_test, sql, summarize, summarize_files, summarize_frame
+from trueness.engines import exact
 from trueness.errors import InputError
 from trueness.summary.ruler import ruler
 
@@ -317,6 +318,7 @@ def test_sql_on_duckdb(convert):
 def test_sql_with_weights_and_groups():
     frame = run_duckdb(sql("duckdb", source="t", **NAMES, weight="w", by=["g"])).to_arrow_table()
     found = Summary.from_frame(frame)
+    assert found.axes == ("by_0",)
     for group, summary in found.items():
         at = np.array(COLUMNS["g"]) == group
         same(summary, summarize(Y[at], F[at], sample_weight=np.array(COLUMNS["w"])[at]))
@@ -395,13 +397,18 @@ def test_names_that_mean_another_column_to_the_engine():
         summarize_frame(ibis.memtable(pl.DataFrame({"p": [0.1], "P": [0.9], "y": [1]})), outcome="y", prediction="P")
 
 
-def test_a_lazy_frame_that_changes_between_the_passes(tmp_path):
+def test_a_lazy_frame_that_changes_between_the_passes(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     pl.DataFrame({"y": Y, "p": F}).write_csv(path)
-    found = summarize_frame(pl.scan_csv(path), **NAMES)
-    pl.DataFrame({"y": 1 - Y, "p": F}).write_csv(path)
+    keep = exact.exact_extremes
+
+    def changed(summary, rows):
+        pl.DataFrame({"y": 1 - Y, "p": F}).write_csv(path)
+        return keep(summary, rows)
+
+    monkeypatch.setattr(exact, "exact_extremes", changed)
     with pytest.raises(InputError, match="the input changed"):
-        ecce(found)
+        summarize_frame(pl.scan_csv(path), **NAMES, exact=True)
 
 
 def test_the_batch_of_a_bad_row():
@@ -436,10 +443,19 @@ def test_sql_results_that_are_none():
         ("r1", 2.0**60, "lost digits"),
         ("code", 3, "codes that mean nothing"),
         ("slot", 10**6, "outside 0 to"),
+        ("r1", 2**40, "do not fit together: a mean score lies outside its cell"),
+        ("r2", 2**33, "do not fit together: the scores of a cell spread wider than it"),
+        ("r1", -5, "do not fit together: a sum is below 0"),
     ):
         bad = frame.astype({column: float}) if isinstance(value, float) else frame.copy()
         bad.loc[0, column] = value
         with pytest.raises(InputError, match=text):
+            Summary.from_frame(bad)
+    weighted = run_duckdb(sql("duckdb", source="t", **NAMES, weight="w")).df()
+    for column, value in (("w", -1.0), ("we", 1e6), ("wr", 1e9), ("w2", np.inf), ("w2e2", -1.0)):
+        bad = weighted.copy()
+        bad.loc[bad.index[bad["code"] == 0][0], column] = value
+        with pytest.raises(InputError, match=r"do not fit together|so large or small"):
             Summary.from_frame(bad)
     with pytest.raises(InputError, match="has no rows"):
         Summary.from_frame(frame.iloc[:0])

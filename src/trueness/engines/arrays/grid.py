@@ -1,13 +1,12 @@
 """Second passes over rows that are already checked: moments on a uniform grid, and the rows of chosen cells."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._again import ScoreSums
 from trueness._types import Floats, Ints
 from trueness.engines.arrays.summarize import accelerator, in_threads
 from trueness.summary.ruler import SLOTS, Ruler
@@ -130,16 +129,6 @@ def collapse(f: Floats, y: NDArray[Any], w: Floats | None, *, soft: bool) -> Run
         e *= w[order]
         weight = np.add.reduceat(w[order], starts)
     return Runs(f[starts], weight, np.add.reduceat(e, starts), np.add.reduceat(np.maximum(e, 0.0), starts))
-
-
-def joined(parts: Sequence[ScoreSums]) -> ScoreSums:
-    """Sums over equal scores in pieces of the rows as those of all."""
-    f, weight, e = (np.concatenate([np.zeros(0), *(part[k] for part in parts)]) for k in range(3))
-    if not len(f):
-        return ScoreSums(f, weight, e)
-    order = np.argsort(f, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(f[order]) > 0))
-    return ScoreSums(f[order][starts], *(np.add.reduceat(column[order], starts) for column in (weight, e)))
 
 
 def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, numbers: Ints, parts: int, *, soft: bool) -> Floats:

@@ -45,6 +45,7 @@ def summarize(
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
     align: Literal["position", "index"] | None = None,
+    exact: bool = False,
 ) -> Summary:
     r"""Reduce rows to the sums from which every metric is computed.
 
@@ -68,6 +69,9 @@ def summarize(
         The label that counts as 1, for labels that are not 0 and 1.
     align : {"position", "index"}, optional
         How to pair pandas Series whose indexes differ; without it that is an error.
+    exact : bool
+        Look at the rows that matter a second time, so that the summary keeps the exact extremes of the cumulative
+        differences (`ecce`); without, they have bounds. Not for iterators, which can be read only once.
 
     Returns
     -------
@@ -83,18 +87,31 @@ def summarize(
     True
     """
     on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
-    if "torch" in sys.modules and sample_weight is None and pos_label is None:
+    if "torch" in sys.modules and sample_weight is None and pos_label is None and not exact:
         from trueness.engines.torch.sums import reduce_on_device
 
         if (summary := reduce_on_device(y_true, y_prob, on, nan)) is not None:
             return summary
     parts = chunk_stream(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label)
     if parts is None:
-        return reduce_rows(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, align=align), on)
+        rows = read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, align=align)
+        summary = reduce_rows(rows, on)
+        return _with_extremes(summary, rows) if exact else summary
+    if exact:
+        raise InputError(
+            "exact: iterators can be read only once, and exact extremes need a second pass over the rows. "
+            "Pass arrays, or exact=False for bounds instead."
+        )
     summary = sum((reduce_some(part, on) for part in parts), start=empty_summary(on))
     if summary.n == 0:
         raise InputError(f"no rows: the chunks hold {summary.rows_in} rows, none usable ({dict(summary.rejected)}).")
     return summary
+
+
+def _with_extremes(summary: Summary, rows: Rows) -> Summary:
+    from trueness.engines.exact import exact_extremes, in_memory  # which leans on kernels that lean on this module
+
+    return replace(summary, extremes=exact_extremes(summary, in_memory(rows, summary.ruler)))
 
 
 def reduce_rows(rows: Rows, on: Ruler) -> Summary:

@@ -38,13 +38,6 @@ class GroupCodes:
             raise InputError("a group is found in one reading of the files and not in the next: the input changed.")
         return self._groups[code]
 
-    def codes(self) -> dict[Group, list[int]]:
-        """The codes of every group: several where files keep the same value as other types."""
-        codes: dict[Group, list[int]] = {}
-        for code, group in self._groups.items():
-            codes.setdefault(group, []).append(code)
-        return codes
-
     def of_rows(self, codes: Array) -> Array:
         """The group of each row."""
         values, inverse = np.unique(codes, return_inverse=True)

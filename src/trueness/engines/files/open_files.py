@@ -3,23 +3,25 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from trueness._types import Array
-from trueness.engines.again import with_rows_again
+from trueness.engines.exact import InPieces, exact_extremes, summary_or_record
 from trueness.engines.files.checkpoint import Checkpoint
 from trueness.engines.files.database import connect
-from trueness.engines.files.group_codes import Group, GroupCodes
+from trueness.engines.files.group_codes import GroupCodes
 from trueness.engines.files.held_rows import HeldRows, MoreRowsMet, held_rows, joined
 from trueness.engines.files.integrity import WatchedFiles
 from trueness.engines.files.reader import Progress, Reader
 from trueness.engines.files.reduction import Reduction
-from trueness.engines.files.rows_again import FileRowsAgain
+from trueness.engines.files.rows_again import rows_again
 from trueness.engines.files.rows_on_disk import rows_on_disk
 from trueness.engines.files.schema import described
 from trueness.engines.files.sources import Paths, one_kind, opened
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns, Reading
 from trueness.inputs.rows import raise_none_left
+from trueness.summary.record import Record
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, empty_summary
 
@@ -65,33 +67,38 @@ class OpenFiles:
         self._files.require_unchanged()
         return held_rows(self._reader, columns)
 
-    def summary(self, on: Ruler, progress: Progress | None = None, resume: str | None = None) -> Summary:
+    def summary(
+        self, on: Ruler, progress: Progress | None = None, resume: str | None = None, *, exact: bool = False
+    ) -> Summary:
         """All rows reduced; with `resume` the sums so far are kept in that file, and a run goes on from them."""
         reduction = Reduction(self._reader, on, self._piece_rows, progress)
         if resume is None:
-            total = reduction.total()
-        else:
-            with Checkpoint(resume, self._run(on)).locked() as checkpoint:
-                total = reduction.total(checkpoint)
+            return self._finished(reduction.total(), exact)
+        with Checkpoint(resume, self._run(on)).locked() as checkpoint:
+            summary = self._finished(reduction.total(checkpoint), exact)
+            checkpoint.remove()
+        return summary
+
+    def _finished(self, total: Summary, exact: bool) -> Summary:
         self._files.require_unchanged()
         if total.n == 0:
             raise_none_left(rows_on_disk(self._reader), dict(total.rejected))
-        return with_rows_again({None: total}, lambda _: self.again(on).of_all())[None]
+        return replace(total, extremes=exact_extremes(total, self._again(total.ruler))) if exact else total
 
-    def summaries(self, on: Ruler, progress: Progress | None = None) -> dict[Group, Summary]:
+    def record(self, on: Ruler, progress: Progress | None = None, *, exact: bool = False) -> Record:
         """The rows of every group reduced."""
-        groups = GroupCodes(self._reader)
-        summaries = Reduction(self._reader, on, self._piece_rows, progress).by_group(groups)
+        summaries = Reduction(self._reader, on, self._piece_rows, progress).by_group(GroupCodes(self._reader))
         self._files.require_unchanged()
         if not any(summary.n for summary in summaries.values()):
             rejected = sum(summaries.values(), start=empty_summary(on)).rejected
             raise_none_left(rows_on_disk(self._reader), dict(rejected))
-        again, codes = self.again(on), groups.codes()
-        return with_rows_again(summaries, lambda group: again.of_group(codes[group]), again.of_all())
+        record = summary_or_record(summaries, self._columns.by, self._again(on) if exact else None)
+        if not isinstance(record, Record):
+            raise RuntimeError("groups were asked for")
+        return record
 
-    def again(self, on: Ruler) -> FileRowsAgain:
-        """How the rows that were reduced on this ruler are read again."""
-        return FileRowsAgain(self._reader, self._files, on, self._piece_rows)
+    def _again(self, on: Ruler) -> InPieces:
+        return rows_again(self._reader, self._files, on, self._piece_rows)
 
     def _run(self, on: Ruler) -> dict[str, object]:
         """What a run goes on with only if it is the same."""

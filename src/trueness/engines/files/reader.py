@@ -62,16 +62,11 @@ class Reader:
         if not done:
             self._raise_no_rows()
 
-    def chosen(self, cells: Ints | None, codes: Sequence[int] | None) -> Iterator[Batch]:
-        """The rows whose prediction times 2^14, rounded down, is among `cells`, and the code of their group among `codes`."""
+    def chosen(self, cells: Ints) -> Iterator[Batch]:
+        """The rows whose prediction times 2^14, rounded down, is among `cells`."""
         for table in self.tables:
-            conditions = []
-            if cells is not None:
-                prediction = table.number(self.columns.prediction, self._numbers)
-                conditions.append(f"floor(({prediction})::DOUBLE * {COARSE}) IN ({', '.join(map(str, cells.tolist()))})")
-            if codes is not None:
-                conditions.append(f"{table.group_code(self.columns.by)} IN ({', '.join(map(str, codes))})")
-            where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+            prediction = table.number(self.columns.prediction, self._numbers)
+            where = f" WHERE floor(({prediction})::DOUBLE * {COARSE}) IN ({', '.join(map(str, cells.tolist()))})"
             yield from (batch for batch in self._streamed(table, where) if len(batch[0]))
 
     def fetched(self, table: Table, expressions: str) -> list[tuple[Any, ...]]:

@@ -41,8 +41,6 @@ class Reduction:
             done += len(rows)
             if checkpoint is not None:
                 checkpoint.save(done, total)
-        if checkpoint is not None:
-            checkpoint.remove()
         return total
 
     def by_group(self, groups: GroupCodes) -> dict[Group, Summary]:

@@ -1,13 +1,11 @@
-"""The rows of files once more, where a computation on their summary needs them at places finer than its cells."""
+"""The rows of files once more, where exact extremes need them at places finer than the cells of a summary."""
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator
 
 import numpy as np
 
-from trueness._again import RowsGoneError
 from trueness._types import Ints
-from trueness.engines.again import InPieces
+from trueness.engines.exact import InPieces
 from trueness.engines.files.integrity import WatchedFiles
 from trueness.engines.files.pieces import pieces
 from trueness.engines.files.reader import Reader
@@ -15,30 +13,17 @@ from trueness.inputs.rows import Arrays
 from trueness.summary.ruler import COARSE, Ruler
 
 
-class FileRowsAgain:
-    """Reads the rows of files again, as long as they are there and are what they were."""
+def rows_again(reader: Reader, files: WatchedFiles, on: Ruler, piece_rows: int) -> InPieces:
+    """All rows, as long as the files are what they were; of these at least the ones in the slots asked for."""
 
-    def __init__(self, reader: Reader, files: WatchedFiles, on: Ruler, piece_rows: int) -> None:
-        self._reader, self._files, self._on, self._piece_rows = reader, files, on, piece_rows
-
-    def of_all(self) -> InPieces:
-        """All rows."""
-        return InPieces(self._on, partial(self._read, None))
-
-    def of_group(self, codes: Sequence[int]) -> InPieces:
-        """The rows whose group has one of these codes."""
-        return InPieces(self._on, partial(self._read, codes))
-
-    def _read(self, codes: Sequence[int] | None, slots: Ints) -> Iterator[Arrays]:
-        """The rows of these slots, and some beside them, a piece at a time."""
-        if self._files.gone:
-            raise RowsGoneError
-        self._files.require_unchanged()
-        cells = _around(self._on, slots)
-        every = cells is None and codes is None
-        batches = self._reader.batches() if every else self._reader.chosen(cells, codes)
-        for rows, _ in pieces(self._reader, batches, self._piece_rows):
+    def read(slots: Ints) -> Iterator[Arrays]:
+        files.require_unchanged()
+        cells = _around(on, slots)
+        batches = reader.batches() if cells is None else reader.chosen(cells)
+        for rows, _ in pieces(reader, batches, piece_rows):
             yield rows.arrays(whole=False)
+
+    return InPieces(on, read)
 
 
 def _around(on: Ruler, slots: Ints) -> Ints | None:

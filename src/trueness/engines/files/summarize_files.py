@@ -5,7 +5,7 @@ One query a file, in the order given, streams plain numbers; whatever cannot be 
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from trueness.engines.files.integrity import require_own_file
 from trueness.engines.files.open_files import open_files
@@ -14,7 +14,47 @@ from trueness.engines.files.reader import Progress
 from trueness.engines.files.sources import Paths
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns, Reading, column_names
+from trueness.summary.record import Record
 from trueness.summary.ruler import ruler
+from trueness.summary.summary import Summary
+
+
+@overload
+def summarize_files(
+    paths: Paths,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    exact: bool = False,
+    delimiter: str | None = None,
+    memory_limit: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Summary: ...
+
+
+@overload
+def summarize_files(
+    paths: Paths,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: str | Sequence[str],
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    exact: bool = False,
+    delimiter: str | None = None,
+    memory_limit: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Record: ...
 
 
 def summarize_files(
@@ -27,11 +67,12 @@ def summarize_files(
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
+    exact: bool = False,
     delimiter: str | None = None,
     memory_limit: str | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
-) -> Any:
+) -> Summary | Record:
     r"""Reduce files of any size to a summary, or to one for each group.
 
     Parameters
@@ -49,6 +90,10 @@ def summarize_files(
         Refuse missing values, or drop their rows and count them in ``.rejected``.
     pos_label : text or number, optional
         The one value of the outcomes that means the event.
+    exact : bool
+        Read the rows that matter a second time, so that the summary keeps the exact extremes of the cumulative differences
+        (`ecce`); without, they have bounds. With `by` these are the extremes of all rows together, kept in the record: for
+        each group they would take a pass of their own.
     delimiter : str, optional
         What parts the columns of a text file; found out from the header where not given.
     memory_limit : str, optional
@@ -60,7 +105,7 @@ def summarize_files(
 
     Returns
     -------
-    Summary, or {group: Summary} with `by`
+    Summary, or with `by` a Record, which is a {group: Summary}
 
     Examples
     --------
@@ -81,4 +126,4 @@ def summarize_files(
     if kept is not None:
         require_own_file(kept, paths)
     with open_files(paths, columns, reading) as files:
-        return files.summaries(on, progress) if columns.by else files.summary(on, progress, kept)
+        return files.record(on, progress, exact=exact) if columns.by else files.summary(on, progress, kept, exact=exact)

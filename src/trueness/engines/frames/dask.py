@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from trueness._again import Places, PlaceSums, ScoreSums
-from trueness.engines.again import added, place_sums, score_sums, with_rows_again
+from trueness.engines.exact import Places, PlaceSums, ScoreSums, added, place_sums, score_sums
+from trueness.engines.frames.memory import Reduced, read_columns, reduce_columns
 from trueness.errors import InputError
 from trueness.inputs.columns import missing_column
 from trueness.inputs.rows import Arrays
@@ -19,46 +19,39 @@ _BRANCHES = 8  # summaries added at a time
 
 def reduce_partitions(
     frame: Any, names: Mapping[str, str | None], groups: Sequence[str], on: Ruler, settings: Mapping[str, Any]
-) -> dict[Any, Summary]:
+) -> Reduced:
     """Groups and their summaries; only summaries travel."""
     import dask
 
-    wanted = [name for name in names.values() if name is not None]
-    for name in [*wanted, *groups]:
+    columns = [name for name in names.values() if name is not None]
+    for name in [*columns, *groups]:
         if name not in frame.columns:
             raise InputError(missing_column(name, list(frame.columns)))
-    parts = frame[list(dict.fromkeys([*wanted, *groups]))].to_delayed()
+    partitions = frame[list(dict.fromkeys([*columns, *groups]))].to_delayed()
     reduce = dask.delayed(_partition, pure=True)
     merge = dask.delayed(_merged, pure=True)
-    found = [reduce(part, number, dict(names), tuple(groups), on, dict(settings)) for number, part in enumerate(parts)]
-    while len(found) > 1:
-        found = [merge(found[k : k + _BRANCHES]) for k in range(0, len(found), _BRANCHES)]
-    whole = found[0].compute() if found else {}
-
-    def again(groups: Sequence[str], group: Any) -> PartitionRows:
-        return PartitionRows(parts, dict(names), tuple(groups), group, on, dict(settings))
-
-    return with_rows_again(whole, lambda group: again(groups, group), again((), None))
+    parts = [reduce(part, number, dict(names), tuple(groups), on, dict(settings)) for number, part in enumerate(partitions)]
+    while len(parts) > 1:
+        parts = [merge(parts[k : k + _BRANCHES]) for k in range(0, len(parts), _BRANCHES)]
+    by_group = parts[0].compute() if parts else {}
+    return by_group, PartitionRows(partitions, dict(names), on, dict(settings))
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionRows:
-    """Rows of a group read again, each partition where it is."""
+    """Rows read once more, each partition where it is."""
 
-    parts: list[Any]
+    partitions: list[Any]
     names: dict[str, str | None]
-    groups: tuple[str, ...]
-    group: Any
     on: Ruler
     settings: dict[str, Any]
-    lasting: bool = True
 
     def sums(self, among: Places, parts: int) -> PlaceSums:
         """Sums over the finer places within these; only they travel."""
         import dask
 
-        found = [dask.delayed(_sums_in, pure=True)(*task, self.on, among, parts) for task in self._tasks()]
-        return added(dask.compute(*found))
+        tasks = [dask.delayed(_sums_in, pure=True)(*task, self.on, among, parts) for task in self._tasks()]
+        return added(dask.compute(*tasks))
 
     def scores(self, among: Places) -> list[ScoreSums]:
         """Every score of these places."""
@@ -67,7 +60,7 @@ class PartitionRows:
         return list(dask.compute(*(dask.delayed(_scores_in, pure=True)(*task, self.on, among) for task in self._tasks())))
 
     def _tasks(self) -> list[tuple[Any, ...]]:
-        return [(part, self.names, self.groups, self.group, self.settings) for part in self.parts]
+        return [(part, self.names, self.settings) for part in self.partitions]
 
 
 def _sums_in(*task: Any) -> PlaceSums:
@@ -80,22 +73,18 @@ def _scores_in(*task: Any) -> ScoreSums:
     return score_sums(_usable(*which), on, among)
 
 
-def _usable(part: Any, names: dict[str, str | None], groups: tuple[str, ...], group: Any, settings: dict[str, Any]) -> Arrays:
-    from trueness.engines.frames.memory import rows_of_group
-
+def _usable(part: Any, names: dict[str, str | None], settings: dict[str, Any]) -> Arrays:
     if not len(part):
         none = np.zeros(0)
         return Arrays(f=none, y=none, w=None if names["weight"] is None else none, soft=False, clipped=0, rejected={})
-    return rows_of_group(part, names, groups, group, settings).arrays(whole=False)
+    return read_columns(part, names, settings).arrays(whole=False)
 
 
 def _partition(
     part: Any, number: int, names: dict[str, str | None], groups: tuple[str, ...], on: Ruler, settings: dict[str, Any]
 ) -> dict[Any, Summary]:
-    from trueness.engines.frames.memory import reduce_columns
-
     try:
-        return reduce_columns(part, names, groups, on, settings)
+        return reduce_columns(part, names, groups, on, settings)[0]
     except InputError as error:
         raise error.within(f"partition {number}") from error
 

@@ -1,17 +1,48 @@
 """Data frames → Summary: columns in memory go to the array engine, lazy frames and Dask's to engines of their own."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
-from trueness.engines.again import with_rows_again
-from trueness.engines.frames.memory import Names, Settings, again_of, reduce_columns
+from trueness.engines.exact import summary_or_record
+from trueness.engines.frames.memory import Names, Reduced, Settings, reduce_columns
 from trueness.errors import InputError
 from trueness.inputs.columns import roots
 from trueness.inputs.frames import unwrapped
 from trueness.inputs.remedies import option
 from trueness.options import check_options
+from trueness.summary.record import Record
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary
+
+
+@overload
+def summarize_frame(
+    frame: Any,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    exact: bool = False,
+) -> Summary: ...
+
+
+@overload
+def summarize_frame(
+    frame: Any,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: str | Sequence[str],
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    exact: bool = False,
+) -> Record: ...
 
 
 def summarize_frame(
@@ -24,7 +55,8 @@ def summarize_frame(
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
-) -> Any:
+    exact: bool = False,
+) -> Summary | Record:
     """Reduce a data frame to a summary, or to one for each group.
 
     Parameters
@@ -38,10 +70,14 @@ def summarize_frame(
         Columns whose values make the groups; with one, a group is its value, with several a tuple. Missing is None.
     bins, nan, pos_label
         As for `summarize`.
+    exact : bool
+        Read the rows that matter a second time, so that the summary keeps the exact extremes of the cumulative differences
+        (`ecce`); without, they have bounds. With `by` these are the extremes of all rows together, kept in the record: for
+        each group they would take a pass of their own.
 
     Returns
     -------
-    Summary, or {group: Summary} with `by`
+    Summary, or with `by` a Record, which is a {group: Summary}
 
     Examples
     --------
@@ -55,32 +91,37 @@ def summarize_frame(
     on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
     groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     names = {"outcome": outcome, "prediction": prediction, "weight": weight}
-    settings = {"nan": nan, "pos_label": pos_label}
     check_options(nan, pos_label=pos_label)
     frame = unwrapped(frame)
-    kind = roots(frame)
-    if kind & {"dask", "dask_expr"}:
+    if exact and reads_once(frame):
+        raise InputError(
+            f"exact: a {type(frame).__name__} can be read only once, and exact extremes need a second pass over the rows. "
+            "Pass a table or files, or exact=False for bounds instead."
+        )
+    by_group, rows = _reduced(frame, names, groups, on, {"nan": nan, "pos_label": pos_label})
+    if not any(summary.n for summary in by_group.values()):
+        rejected = dict(sum(by_group.values(), start=empty_summary(on)).rejected)
+        why = rejected or "none given"
+        raise InputError(f"columns {outcome!r} and {prediction!r}: no rows left ({why}). Pass at least one row.")
+    return summary_or_record(by_group, groups, rows if exact else None)
+
+
+def _reduced(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> Reduced:
+    """Summaries by group, by the engine for this kind of frame."""
+    if roots(frame) & {"dask", "dask_expr"}:
         from trueness.engines.frames.dask import reduce_partitions
 
-        found = reduce_partitions(frame, names, groups, on, {**settings, "whole": False})
-        require_event(found, names, pos_label)
-    elif type(frame).__name__ == "RecordBatchReader":
-        found = added_by_group(_reduce_batches(frame, names, groups, on, {**settings, "whole": False}))
-        require_event(found, names, pos_label)
+        by_group, rows = reduce_partitions(frame, names, groups, on, {**settings, "whole": False})
+    elif reads_once(frame):
+        by_group, rows = added_by_group(_reduce_batches(frame, names, groups, on, {**settings, "whole": False})), None
     elif computes_elsewhere(frame):
         from trueness.engines.frames.lazy import reduce_lazy
 
-        found = reduce_lazy(frame, names, groups, on, settings)
-        require_event(found, names, pos_label)
+        by_group, rows = reduce_lazy(frame, names, groups, on, settings)
     else:
-        found = reduce_columns(frame, names, groups, on, settings)
-        again = again_of(frame, names, groups, on, settings)
-        found = with_rows_again(found, again, again_of(frame, names, (), on, settings)(None))
-    if not any(summary.n for summary in found.values()):
-        rejected = dict(sum(found.values(), start=empty_summary(on)).rejected)
-        why = rejected or "none given"
-        raise InputError(f"columns {outcome!r} and {prediction!r}: no rows left ({why}). Pass at least one row.")
-    return found if groups else found[None]
+        return reduce_columns(frame, names, groups, on, settings)
+    require_event(by_group, names, settings["pos_label"])
+    return by_group, rows
 
 
 def _reduce_batches(
@@ -88,30 +129,35 @@ def _reduce_batches(
 ) -> Iterator[dict[Any, Summary]]:
     for number, batch in enumerate(reader):
         try:
-            yield reduce_columns(batch, names, groups, on, settings)
+            yield reduce_columns(batch, names, groups, on, settings)[0]
         except InputError as error:
             raise error.within(f"batch {number}") from error
+
+
+def reads_once(frame: Any) -> bool:
+    """Whether the rows are gone once they have been read."""
+    return type(unwrapped(frame)).__name__ == "RecordBatchReader"
 
 
 def computes_elsewhere(frame: Any) -> bool:
     """Whether the frame is only a plan, or holds its rows in other processes."""
     frame = unwrapped(frame)
     remote = {"dask", "dask_expr", "duckdb", "ibis", "pyspark", "sqlframe"}
-    return bool(roots(frame) & remote) or type(frame).__name__ in ("LazyFrame", "RecordBatchReader")
+    return bool(roots(frame) & remote) or type(frame).__name__ == "LazyFrame" or reads_once(frame)
 
 
-def require_event(found: Mapping[Any, Summary], names: Names, pos_label: Any) -> None:
+def require_event(by_group: Mapping[Any, Summary], names: Names, pos_label: Any) -> None:
     """A label that never occurs in any part is a mistake."""
-    n = sum(summary.n for summary in found.values())
-    if pos_label is not None and n and not any(summary.columns.wy2.sum() for summary in found.values()):
+    n = sum(summary.n for summary in by_group.values())
+    if pos_label is not None and n and not any(summary.columns.wy2.sum() for summary in by_group.values()):
         given = option("pos_label", repr(pos_label))
         raise (f"column {names['outcome']!r}: 0 of {n} values equal " + given + ". Pass the one that means the event.").error()
 
 
 def added_by_group(parts: Iterable[Mapping[Any, Summary]]) -> dict[Any, Summary]:
     """Summaries of parts added group by group."""
-    found: dict[Any, Summary] = {}
+    by_group: dict[Any, Summary] = {}
     for part in parts:
         for group, summary in part.items():
-            found[group] = found[group] + summary if group in found else summary
-    return found
+            by_group[group] = by_group[group] + summary if group in by_group else summary
+    return by_group

@@ -1,21 +1,18 @@
 """Frames that are only a plan → Summary: a group-by that runs where they are, through narwhals."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import numpy as np
 
-from trueness._again import Places, PlaceSums, RowsGoneError, ScoreSums
-from trueness.engines.again import with_rows_again
+from trueness.engines.exact import Places, PlaceSums, ScoreSums
 from trueness.engines.expressions import Plan, SoftLabelsMet, summaries
-from trueness.engines.frames.memory import Names, Settings
+from trueness.engines.frames.memory import Names, Reduced, Settings
 from trueness.errors import InputError
 from trueness.inputs.columns import missing_column, roots
 from trueness.inputs.remedies import option
 from trueness.summary.ruler import Ruler
-from trueness.summary.summary import Summary
 
 _LISTED = 4096  # places that a query lists one by one
 
@@ -53,24 +50,9 @@ class NarwhalsAlgebra:
         return a / (like * 0.0 + float(by))
 
 
-def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> dict[Any, Summary]:
+def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> Reduced:
     """Groups and their summaries, from a group-by that runs where the frame is."""
-    import narwhals as nw
-
-    wanted = [*(name for name in names.values() if name is not None), *groups]
-    if "pyspark" in roots(frame):  # to Spark a dot in a name means a field and a backtick a quote: names of our own instead
-        known = list(frame.columns)
-        lazy = nw.from_native(frame.toDF(*(f"c{k}" for k in range(len(known)))))
-    else:
-        lazy = nw.from_native(frame)
-        lazy = lazy.lazy() if isinstance(lazy, nw.DataFrame) else lazy
-        known = list(lazy.collect_schema())
-        for name in wanted:
-            _require_plain(name, known, polars="polars" in roots(frame))
-    for name in wanted:
-        _require_column(name, known)
-    types = lazy.collect_schema()
-    schema, called = dict(zip(known, types.values(), strict=True)), dict(zip(known, types, strict=True))
+    lazy, schema, called = _opened(frame, [*(name for name in names.values() if name is not None), *groups])
     pos_label = settings["pos_label"]
     _check_types(lazy, schema, called, names, pos_label)
     plan = Plan(
@@ -81,22 +63,56 @@ def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, sett
         f_tolerance=_tolerance(schema[str(names["prediction"])]),
         y_tolerance=_tolerance(schema[str(names["outcome"])]),
     )
-    columns = [nw.col(called[str(names["prediction"])]).cast(nw.Float64).alias("f")]
-    columns += [_outcome(nw.col(called[str(names["outcome"])]), schema[str(names["outcome"])], pos_label).alias("y")]
-    columns += [] if names["weight"] is None else [nw.col(called[names["weight"]]).cast(nw.Float64).alias("w")]
-    columns += [nw.col(called[name]).alias(f"by_{k}") for k, name in enumerate(groups)]
-    notes = [] if pos_label is None else [f"column {names['outcome']!r}: {pos_label!r} counted as 1, every other value as 0"]
-    narrow = [role for role in ("outcome", "prediction", "weight") if names[role] and schema[str(names[role])] == nw.Float32]
-    notes += [f"column {names[role]!r}: float32 promoted to float64" for role in narrow]
-    facts: dict[str, Any] = {"nan": settings["nan"], "notes": notes, "names": {k: v for k, v in names.items() if v}}
-    selected = lazy.select(*columns)
+    notes = _notes(names, schema, pos_label)
+    told: dict[str, Any] = {"nan": settings["nan"], "notes": notes, "names": {k: v for k, v in names.items() if v}}
+    selected = lazy.select(*_selection(names, groups, schema, called, pos_label))
     try:
-        found = summaries(_grouped(selected, plan), plan, **facts)
+        by_group = summaries(_grouped(selected, plan), plan, **told)
     except SoftLabelsMet:
         plan = plan.soft()
-        found = summaries(_grouped(selected, plan), plan, **facts)
-    every = LazyRows(selected, plan, (), lasting=True)
-    return with_rows_again(found, lambda group: _again(selected, plan, group), every)
+        by_group = summaries(_grouped(selected, plan), plan, **told)
+    return by_group, LazyRows(selected, plan)
+
+
+def _opened(frame: Any, columns: Sequence[str]) -> tuple[Any, dict[str, Any], dict[str, str]]:
+    """The plan that holds these columns, the type of each of its columns, and how it calls each."""
+    import narwhals as nw
+
+    if "pyspark" in roots(frame):  # to Spark a dot in a name means a field and a backtick a quote: names of our own instead
+        known = list(frame.columns)
+        lazy = nw.from_native(frame.toDF(*(f"c{k}" for k in range(len(known)))))
+    else:
+        lazy = nw.from_native(frame)
+        lazy = lazy.lazy() if isinstance(lazy, nw.DataFrame) else lazy
+        known = list(lazy.collect_schema())
+        for name in columns:
+            _require_plain(name, known, polars="polars" in roots(frame))
+    for name in columns:
+        _require_column(name, known)
+    types = lazy.collect_schema()
+    return lazy, dict(zip(known, types.values(), strict=True)), dict(zip(known, types, strict=True))
+
+
+def _selection(
+    names: Names, groups: Sequence[str], schema: Mapping[str, Any], called: Mapping[str, str], pos_label: Any
+) -> list[Any]:
+    """Prediction, outcome, weight and groups, under the names that expressions have for them."""
+    import narwhals as nw
+
+    outcome, prediction, weight = (names[role] for role in ("outcome", "prediction", "weight"))
+    columns = [nw.col(called[str(prediction)]).cast(nw.Float64).alias("f")]
+    columns += [_outcome(nw.col(called[str(outcome)]), schema[str(outcome)], pos_label).alias("y")]
+    columns += [] if weight is None else [nw.col(called[weight]).cast(nw.Float64).alias("w")]
+    return [*columns, *(nw.col(called[name]).alias(f"by_{k}") for k, name in enumerate(groups))]
+
+
+def _notes(names: Names, schema: Mapping[str, Any], pos_label: Any) -> list[str]:
+    """What was done to the columns."""
+    import narwhals as nw
+
+    notes = [] if pos_label is None else [f"column {names['outcome']!r}: {pos_label!r} counted as 1, every other value as 0"]
+    narrow = [role for role in ("outcome", "prediction", "weight") if names[role] and schema[str(names[role])] == nw.Float32]
+    return [*notes, *(f"column {names[role]!r}: float32 promoted to float64" for role in narrow)]
 
 
 def _require_column(name: str, known: list[str]) -> None:
@@ -119,37 +135,31 @@ def _require_plain(name: str, known: list[str], *, polars: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LazyRows:
-    """Rows of a group of a plan, or of all, read again by running it again."""
+    """Rows of a plan, read once more by running it again."""
 
     lazy: Any
     plan: Plan
-    group: tuple[Any, ...]
-    lasting: bool
 
     def sums(self, among: Places, parts: int) -> PlaceSums:
         """Sums over the finer places within these."""
         import narwhals as nw
 
-        def query() -> Any:
-            e = nw.col("m") * (nw.col("z") - nw.col("g"))
-            lazy = self._among(among).with_columns(place=_place(parts), e=e)
-            lazy = lazy.with_columns(positive=nw.when(nw.col("e") > 0.0).then(nw.col("e")).otherwise(nw.lit(0.0)))
-            ends = [nw.col("g").min().alias("least"), nw.col("g").max().alias("most")]
-            return lazy.group_by("place").agg(*(nw.col(name).sum() for name in ("n", "m", "e", "positive")), *ends)
-
-        number, rows, *rest = self._collected(query, ["place", "n", "m", "e", "positive", "least", "most"])
-        held = np.isin(number.astype(np.int64) // (parts // among.parts), among.number)
-        return PlaceSums(number[held].astype(np.int64), rows[held].astype(np.int64), *(column[held] for column in rest))
+        e = nw.col("m") * (nw.col("z") - nw.col("g"))
+        lazy = self._among(among).with_columns(place=_place(parts), e=e)
+        lazy = lazy.with_columns(positive=nw.when(nw.col("e") > 0.0).then(nw.col("e")).otherwise(nw.lit(0.0)))
+        ends = [nw.col("g").min().alias("least"), nw.col("g").max().alias("most")]
+        query = lazy.group_by("place").agg(*(nw.col(name).sum() for name in ("n", "m", "e", "positive")), *ends)
+        number, rows, *rest = _collected(query, ["place", "n", "m", "e", "positive", "least", "most"])
+        within = np.isin(number.astype(np.int64) // (parts // among.parts), among.number)
+        return PlaceSums(number[within].astype(np.int64), rows[within].astype(np.int64), *(column[within] for column in rest))
 
     def scores(self, among: Places) -> list[ScoreSums]:
         """Every score of these places."""
         import narwhals as nw
 
-        def query() -> Any:
-            lazy = self._among(among, exactly=True).with_columns(mz=nw.col("m") * nw.col("z"))
-            return lazy.group_by("g").agg(nw.col("m").sum(), nw.col("mz").sum())
-
-        f, weight, wy = self._collected(query, ["g", "m", "mz"])
+        lazy = self._among(among, exactly=True).with_columns(mz=nw.col("m") * nw.col("z"))
+        query = lazy.group_by("g").agg(nw.col("m").sum(), nw.col("mz").sum())
+        f, weight, wy = _collected(query, ["g", "m", "mz"])
         return [ScoreSums(f, weight, wy - weight * f)]
 
     def _among(self, among: Places, *, exactly: bool = False) -> Any:
@@ -157,44 +167,23 @@ class LazyRows:
         import narwhals as nw
 
         lazy = self.lazy
-        for k, value in enumerate(self.group):
-            column = nw.col(f"by_{k}")
-            if value is None:
-                number = self.lazy.collect_schema()[f"by_{k}"] in (nw.Float32, nw.Float64)
-                lazy = lazy.filter(column.is_null() | column.is_nan() if number else column.is_null())
-            else:
-                lazy = lazy.filter(column == value)
         for layer in self.plan.located(NarwhalsAlgebra()):
             lazy = lazy.with_columns(**layer)
         place = _place(among.parts)
         if exactly or len(among.number) <= _LISTED:
-            wanted = place.cast(nw.Int64).is_in(among.number.tolist())
+            listed = place.cast(nw.Int64).is_in(among.number.tolist())
         else:
-            wanted = (place >= float(among.number[0])) & (place <= float(among.number[-1]))
-        lazy = lazy.filter((nw.col("code") == 0.0) & wanted)
+            listed = (place >= float(among.number[0])) & (place <= float(among.number[-1]))
+        lazy = lazy.filter((nw.col("code") == 0.0) & listed)
         weight = nw.col("v") if self.plan.weighted else nw.col("n")
         return lazy.select("g", "z", "n", "slot", "r", weight.alias("m"))
 
-    def _collected(self, query: Callable[[], Any], names: list[str]) -> list[Any]:
-        """The columns, ordered by the first."""
-        try:
-            held = query().collect()
-        except MemoryError:
-            raise
-        except Exception as error:
-            if not self.lasting or self._is_gone():
-                raise RowsGoneError from error
-            raise
-        order = np.argsort(held[names[0]].to_numpy())
-        return [held[name].to_numpy().astype(np.float64)[order] for name in names]
 
-    def _is_gone(self) -> bool:
-        """Whether not even a row can be had: a connection closed, a session stopped, a table dropped."""
-        try:
-            self.lazy.head(1).collect()
-        except Exception:  # engines have errors of their own
-            return True
-        return False
+def _collected(query: Any, names: list[str]) -> list[Any]:
+    """The columns, ordered by the first."""
+    frame = query.collect()
+    order = np.argsort(frame[names[0]].to_numpy())
+    return [frame[name].to_numpy().astype(np.float64)[order] for name in names]
 
 
 def _place(parts: int) -> Any:
@@ -206,26 +195,17 @@ def _place(parts: int) -> Any:
     return nw.col("slot") * float(parts) + nw.when(part > last).then(last).otherwise(part)
 
 
-def _again(lazy: Any, plan: Plan, group: Any) -> LazyRows | None:
-    """The rows of a group read again; None where the engine may not find its value as we have it."""
-    values = tuple(group) if plan.by > 1 else (group,) * plan.by
-    for value in values:
-        if not isinstance(value, str | float | int | date | None) or (isinstance(value, int) and not -(2**63) <= value < 2**63):
-            return None
-    return LazyRows(lazy, plan, values, lasting=not any(isinstance(value, date) for value in values))
-
-
 def _grouped(lazy: Any, plan: Plan) -> Mapping[str, Sequence[Any]]:
     import narwhals as nw
 
     for layer in plan.layers(NarwhalsAlgebra()):
         lazy = lazy.with_columns(**layer)
-    whole = ("n", "clipped", "soft", "r1", "r2", "r3")
+    counts = ("n", "clipped", "soft", "r1", "r2", "r3")
     keys = plan.keys[plan.by :]
-    lazy = lazy.with_columns(**{name: nw.col(name).cast(nw.Int64) for name in [*keys, *(s for s in plan.sums if s in whole)]})
+    lazy = lazy.with_columns(**{name: nw.col(name).cast(nw.Int64) for name in [*keys, *(s for s in plan.sums if s in counts)]})
     grouped = lazy.group_by(*plan.keys, drop_null_keys=False).agg(*(nw.col(name).sum() for name in plan.sums))
-    found: Mapping[str, Sequence[Any]] = grouped.collect().to_dict(as_series=False)
-    return found
+    table: Mapping[str, Sequence[Any]] = grouped.collect().to_dict(as_series=False)
+    return table
 
 
 def _outcome(column: Any, dtype: Any, pos_label: Any) -> Any:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from trueness.engines.exact import summary_or_record
 from trueness.engines.expressions import Plan, SoftLabelsMet, summaries
 from trueness.engines.frames.dispatch import computes_elsewhere
 from trueness.engines.frames.memory import column_of
@@ -11,11 +12,14 @@ from trueness.inputs.faults import FAULTS
 from trueness.inputs.frames import unwrapped
 from trueness.options import check_options
 from trueness.summary.columns import FLOAT_SUMS
+from trueness.summary.invariants import fault_of
+from trueness.summary.record import Record
 from trueness.summary.ruler import SLOTS, ruler
+from trueness.summary.summary import Summary
 
 
-def from_frame(frame: Any, *, nan: str = "raise") -> Any:
-    """The summary, or {group: Summary}, that the query of `sql` has returned as a frame."""
+def from_frame(frame: Any, *, nan: str = "raise") -> Summary | Record:
+    """The summary, or the record by by_0, by_1, …, that the query of `sql` has returned as a frame."""
     check_options(nan)
     if computes_elsewhere(frame):
         raise InputError(f"a {type(frame).__name__} holds no rows yet. Collect it first, as an Arrow table or a data frame.")
@@ -33,7 +37,10 @@ def from_frame(frame: Any, *, nan: str = "raise") -> Any:
         by_group = summaries(table, plan, nan=nan, names={fault.role: fault.role for fault in FAULTS.values()})
     except SoftLabelsMet:
         raise InputError("some outcomes lie strictly between 0 and 1. Make the query again with sql(..., soft=True).") from None
-    return by_group if by else by_group[None]
+    for summary in by_group.values():
+        if fault := fault_of(summary):
+            raise InputError(f"the sums in the frame do not fit together: {fault}. Pass what the query returned.")
+    return summary_or_record(by_group, plan.keys[:by], None)
 
 
 def _require_sums(table: Mapping[str, list[Any]], plan: Plan) -> None:
