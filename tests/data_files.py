@@ -74,11 +74,13 @@ WRITERS = {
 COLUMNS = {"outcome": "y", "prediction": "p"}
 
 
-def in_pieces(paths, rows, *, prediction="p", weight=None, by=None, nan="raise", resume=None):
+def in_pieces(paths, rows, *, prediction="p", weight=None, by=None, nan="raise", resume=None, exact=False):
     """What `summarize_files` gives, so many rows reduced at a time."""
     columns = Columns(outcome="y", prediction=prediction, weight=weight, by=column_names(by))
     with open_files(paths, columns, Reading(nan=nan), piece_rows=rows) as files:
-        return files.summaries(ruler()) if by else files.summary(ruler(), resume=resume and str(resume))
+        if by:
+            return files.record(ruler(), exact=exact)
+        return files.summary(ruler(), resume=resume and str(resume), exact=exact)
 
 
 def message(*arguments, **options):

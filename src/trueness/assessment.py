@@ -14,8 +14,7 @@ from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import NAMES as ARGUMENTS
 from trueness.data.sample import Sample, as_sample
-from trueness.engines.frames.dispatch import computes_elsewhere, reads_once, summarize_frame
-from trueness.engines.frames.memory import column_names, column_of, group_keys
+from trueness.engines.frames.dispatch import summarize_frame
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
 from trueness.inference.groups import GroupTests, group_tests
@@ -24,6 +23,7 @@ from trueness.inference.significance import CalibrationTest
 from trueness.inference.simulation import Progress
 from trueness.inputs.containers import group_values
 from trueness.inputs.rows import read_rows
+from trueness.inputs.tables import column_names, column_of, computes_elsewhere, group_keys, reads_once
 from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
 from trueness.options import check_level, check_seed

@@ -4,7 +4,7 @@ import pytest
 from data_files import COLUMNS, F, Y, message, write_csv
 
 from trueness import summarize, summarize_files
-from trueness.engines.files.tables import MISSING
+from trueness.engines.files.table import MISSING
 from trueness.errors import InputError
 
 

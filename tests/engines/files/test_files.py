@@ -16,7 +16,7 @@ import pytest
 
 from trueness import ecce, ecce_r, summarize, summarize_files
 from trueness.engines.files import summarize as engine
-from trueness.engines.files.tables import MISSING
+from trueness.engines.files.table import MISSING
 from trueness.errors import InputError
 
 RNG = np.random.default_rng(5)

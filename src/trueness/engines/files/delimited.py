@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from trueness.engines.files.database import AS_IT_IS, compression, literal, location
 from trueness.engines.files.sources import beginning, is_gzip
-from trueness.engines.files.tables import MISSING, TextTable, require_columns
+from trueness.engines.files.table import MISSING, TextTable, require_columns
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
 from trueness.inputs.remedies import as_option

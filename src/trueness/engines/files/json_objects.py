@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from trueness.engines.files.database import AS_IT_IS, compression, literal, location
 from trueness.engines.files.sources import beginning, ending, is_gzip
-from trueness.engines.files.tables import TextTable, require_columns
+from trueness.engines.files.table import TextTable, require_columns
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
 

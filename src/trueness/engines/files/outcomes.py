@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from trueness.engines.files.database import fetched
-from trueness.engines.files.tables import Table
+from trueness.engines.files.table import Table
 from trueness.errors import InputError
 from trueness.inputs.labels import Observed, is_number_text, text_problem
 from trueness.inputs.remedies import as_option, lines

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trueness.engines.files.database import AS_IT_IS, location
 from trueness.engines.files.integrity import wrong_page
-from trueness.engines.files.tables import Table, require_columns
+from trueness.engines.files.table import Table, require_columns
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
 

@@ -10,7 +10,7 @@ from trueness.engines.files.arrow import numeric_batches
 from trueness.engines.files.database import fetched, is_conversion, unreadable
 from trueness.engines.files.integrity import checksum_beside
 from trueness.engines.files.outcomes import Outcomes
-from trueness.engines.files.tables import Table
+from trueness.engines.files.table import Table
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns, Reading
 from trueness.inputs.columns import columns_text

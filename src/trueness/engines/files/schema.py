@@ -7,7 +7,7 @@ from trueness.engines.files.database import unreadable
 from trueness.engines.files.delimited import delimited_table
 from trueness.engines.files.json_objects import json_table
 from trueness.engines.files.parquet import parquet_table
-from trueness.engines.files.tables import Table
+from trueness.engines.files.table import Table
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueness.engines.exact import Places, PlaceSums, ScoreSums, added, place_sums, score_sums
-from trueness.engines.frames.memory import Reduced, read_columns, reduce_columns
+from trueness.engines.frames.memory import Reduced, added_by_group, read_columns, reduce_columns
 from trueness.errors import InputError
 from trueness.inputs.columns import missing_column
 from trueness.inputs.rows import Arrays
@@ -90,6 +90,4 @@ def _partition(
 
 
 def _merged(parts: list[dict[Any, Summary]]) -> dict[Any, Summary]:
-    from trueness.engines.frames.dispatch import added_by_group
-
     return added_by_group(parts)

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
 
 from trueness.engines.exact import summary_or_record
-from trueness.engines.frames.memory import Names, Reduced, Settings, reduce_columns
+from trueness.engines.frames.memory import Names, Reduced, Settings, added_by_group, reduce_columns
 from trueness.errors import InputError
 from trueness.inputs.columns import roots
 from trueness.inputs.frames import unwrapped
 from trueness.inputs.remedies import option
+from trueness.inputs.tables import computes_elsewhere, reads_once
 from trueness.options import check_options
 from trueness.summary.record import Record
 from trueness.summary.ruler import Ruler, ruler
@@ -134,30 +135,9 @@ def _reduce_batches(
             raise error.within(f"batch {number}") from error
 
 
-def reads_once(frame: Any) -> bool:
-    """Whether the rows are gone once they have been read."""
-    return type(unwrapped(frame)).__name__ == "RecordBatchReader"
-
-
-def computes_elsewhere(frame: Any) -> bool:
-    """Whether the frame is only a plan, or holds its rows in other processes."""
-    frame = unwrapped(frame)
-    remote = {"dask", "dask_expr", "duckdb", "ibis", "pyspark", "sqlframe"}
-    return bool(roots(frame) & remote) or type(frame).__name__ == "LazyFrame" or reads_once(frame)
-
-
 def require_event(by_group: Mapping[Any, Summary], names: Names, pos_label: Any) -> None:
     """A label that never occurs in any part is a mistake."""
     n = sum(summary.n for summary in by_group.values())
     if pos_label is not None and n and not any(summary.columns.wy2.sum() for summary in by_group.values()):
         given = option("pos_label", repr(pos_label))
         raise (f"column {names['outcome']!r}: 0 of {n} values equal " + given + ". Pass the one that means the event.").error()
-
-
-def added_by_group(parts: Iterable[Mapping[Any, Summary]]) -> dict[Any, Summary]:
-    """Summaries of parts added group by group."""
-    by_group: dict[Any, Summary] = {}
-    for part in parts:
-        for group, summary in part.items():
-            by_group[group] = by_group[group] + summary if group in by_group else summary
-    return by_group

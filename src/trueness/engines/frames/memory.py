@@ -1,6 +1,6 @@
 """Frames whose columns can be read in place → Summary, by the array engine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,10 @@ import numpy as np
 from trueness.engines.arrays.grouped import ExtremeWeightsMet, GroupedSums
 from trueness.engines.arrays.summarize import reduce_some
 from trueness.engines.exact import SecondPass, in_memory
-from trueness.errors import InputError
-from trueness.inputs.columns import columns_text, missing_column, roots
+from trueness.inputs.columns import columns_text
 from trueness.inputs.containers import group_values
 from trueness.inputs.rows import Rows, read_rows
+from trueness.inputs.tables import column_of, group_keys
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, empty_summary
 
@@ -39,11 +39,6 @@ def read_columns(frame: Any, names: Names, settings: Settings) -> Rows:
     )
 
 
-def group_keys(by: Sequence[Sequence[Any]]) -> Sequence[Any]:
-    """The group of each row, from the columns that make it: a value of one, a tuple of several."""
-    return by[0] if len(by) == 1 else list(zip(*by, strict=True))
-
-
 def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[Any, Summary]:
     """The summary of each group's rows; rows that cannot be used are told by their place among all."""
     total = reduce_some(rows, on)  # raises for rows that are not allowed, before any group is looked at
@@ -62,30 +57,17 @@ def reduce_groups(rows: Rows, by: Sequence[Sequence[Any]], on: Ruler) -> dict[An
     return sums.summaries({number: group for group, number in code.items()})
 
 
-def column_of(frame: Any, name: str) -> Any:
-    """One column of a pandas, polars or Arrow frame, or of a mapping of arrays."""
-    known = column_names(frame)
-    count = known.count(name)
-    if count > 1:
-        raise InputError(f"column {name!r}: occurs {count} times. Give each column its own name.")
-    if not count:
-        raise InputError(missing_column(name, known))
-    return frame[name]
-
-
-def column_names(frame: Any) -> list[Any]:
-    """The columns of such a frame."""
-    known: Any = getattr(frame, "column_names", getattr(frame, "columns", None))
-    if "pyarrow" in roots(frame):  # `columns` are the columns themselves there
-        known = frame.schema.names
-    known = list(frame) if known is None and isinstance(frame, Mapping) else known
-    if known is None:
-        raise InputError(f"a {type(frame).__name__} has no columns. Pass a data frame, or arrays without outcome=.")
-    return list(known)
-
-
 def _length(column: Any) -> int:
     try:
         return len(column)
     except TypeError:
         return -1  # an iterator: what it holds is seen when it is read
+
+
+def added_by_group(parts: Iterable[Mapping[Any, Summary]]) -> dict[Any, Summary]:
+    """Summaries of parts added group by group."""
+    by_group: dict[Any, Summary] = {}
+    for part in parts:
+        for group, summary in part.items():
+            by_group[group] = by_group[group] + summary if group in by_group else summary
+    return by_group

@@ -5,11 +5,10 @@ from typing import Any
 
 from trueness.engines.exact import summary_or_record
 from trueness.engines.expressions import Plan, SoftLabelsMet, summaries
-from trueness.engines.frames.dispatch import computes_elsewhere
-from trueness.engines.frames.memory import column_of
 from trueness.errors import InputError
 from trueness.inputs.faults import FAULTS
 from trueness.inputs.frames import unwrapped
+from trueness.inputs.tables import column_of, computes_elsewhere
 from trueness.options import check_options
 from trueness.summary.columns import FLOAT_SUMS
 from trueness.summary.invariants import fault_of
