@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from trueness import summarize
 from trueness.errors import SummaryError
-from trueness.summary.columns import FLOAT_SUMS
+from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.ruler import ruler
 from trueness.summary.summary import integer_summary
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from trueness._types import Array, Floats
 from trueness.data.certainties import Contradictions
-from trueness.data.extremes import from_rows
 from trueness.data.masses import Kind, Masses, RowMasses
 from trueness.data.points import (
     FEW_EVENTS,
@@ -18,6 +17,7 @@ from trueness.data.points import (
     points_of_rows,
     points_of_summary,
 )
+from trueness.data.row_extremes import from_rows
 from trueness.data.scales import Scale
 from trueness.engines.arrays.grid import Runs, collapse
 from trueness.engines.arrays.summarize import nothing_odd, reduce_rows

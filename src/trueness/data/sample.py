@@ -10,9 +10,9 @@ from typing import Any, Protocol, TypeAlias, cast
 
 from trueness._types import Values
 from trueness.data.certainties import Contradictions
-from trueness.data.extremes import Bracket
 from trueness.data.masses import Kind, Masses
 from trueness.data.points import Points
+from trueness.data.row_extremes import Bracket
 from trueness.data.row_sample import RowSample
 from trueness.data.scales import Scale
 from trueness.data.summary_sample import SummarySample

@@ -8,9 +8,9 @@ import numpy as np
 
 from trueness._types import Array
 from trueness.data.certainties import Contradictions
-from trueness.data.extremes import Bracket
 from trueness.data.masses import CellMasses, Kind, Masses
 from trueness.data.points import Points, has_unit_weights, points_of_summary
+from trueness.data.row_extremes import Bracket
 from trueness.data.scales import Scale
 from trueness.errors import InputError, NeedsRowsError
 from trueness.summary.extremes import Extremes

@@ -23,7 +23,7 @@ from trueness.inputs.faults import (
     by_reason,
     raise_refused,
 )
-from trueness.summary.columns import FLOAT_SUMS
+from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.ruler import COARSE, END, FINE, STANDARD, ZONE_OFFSET, Ruler, uniform_edges
 from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
 

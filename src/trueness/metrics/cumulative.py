@@ -9,8 +9,8 @@ import numpy as np
 from trueness import brownian
 from trueness._text import score_range
 from trueness._types import Floats, Values
-from trueness.data.extremes import Bracket
 from trueness.data.points import Points
+from trueness.data.row_extremes import Bracket
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.metrics.drawing import Drawing, LimitLaw, Norm, Options, Partition
 from trueness.metrics.registry import Metric, register

@@ -11,8 +11,8 @@ import numpy as np
 
 from trueness._types import Floats, Ints
 from trueness.brownian import BrownianLaw
-from trueness.data.extremes import Bracket
 from trueness.data.points import Points
+from trueness.data.row_extremes import Bracket
 
 Options = Mapping[str, Any]
 

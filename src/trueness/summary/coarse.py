@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
 from trueness.errors import InputError, SummaryError
-from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
+from trueness.summary.moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
 from trueness.summary.ruler import FINE, Located, Ruler, ruler, uniform_edges
 
 

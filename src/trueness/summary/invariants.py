@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
-from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
+from trueness.summary.moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
 from trueness.summary.ruler import Ruler
 from trueness.summary.spans import from_cells
 from trueness.summary.summary import MOST_ROWS, Summary

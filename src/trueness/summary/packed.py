@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
 from trueness.summary.coarse import CoarseRuler
-from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS
 from trueness.summary.extremes import Extremes
 from trueness.summary.invariants import fault_of_extremes, fault_of_sums
 from trueness.summary.keys import decode_key, encode_key, sorted_keys
+from trueness.summary.moments import FLOAT_SUMS, INTEGER_SUMS
 from trueness.summary.record import Record
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
 from trueness.errors import SummaryError
-from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
 from trueness.summary.extremes import Extremes
+from trueness.summary.moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
 from trueness.summary.ruler import Ruler, ruler
 
 if TYPE_CHECKING:

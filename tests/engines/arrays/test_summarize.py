@@ -338,7 +338,7 @@ def test_refined_cells_and_runs_against_direct_sums(engine, soft, weighted):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_exact_ecce_of_many_rows_equals_a_full_sort(engine, monkeypatch, name, scores, weighted):
     """The bounded search (MATH §5) with refinement forced, against sorting everything in extended precision."""
-    from trueness.data import extremes, row_sample
+    from trueness.data import row_extremes, row_sample
 
     engine(name)
     monkeypatch.setattr(row_sample, "SMALL", 1000)
@@ -361,7 +361,7 @@ def test_exact_ecce_of_many_rows_equals_a_full_sort(engine, monkeypatch, name, s
     last = np.append(f[order][1:] != f[order][:-1], True)
     c = np.append(0, c[last])
     for crowded in (10**9, 100):
-        monkeypatch.setattr(extremes, "_crowded", lambda summary, wanted, c=crowded: summary.rows[wanted].sum() > c)
+        monkeypatch.setattr(row_extremes, "_crowded", lambda summary, wanted, c=crowded: summary.rows[wanted].sum() > c)
         result = ecce(y, f, sample_weight=w)
         assert result.mad == pytest.approx(float(np.abs(c).max()), abs=1e-13)
         assert result.range == pytest.approx(float(c.max() - c.min()), abs=1e-13)

@@ -11,7 +11,7 @@ from trueness._types import Floats, Ints
 from trueness.engines.arrays.plain import SoftLabelMet, float_terms, powers
 from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
 from trueness.inputs.rows import LARGEST_WEIGHT, SMALLEST_WEIGHT, Rows, classify, raise_bad_rows
-from trueness.summary.columns import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
+from trueness.summary.moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary
 

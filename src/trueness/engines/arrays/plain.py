@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
-from trueness.summary.columns import FLOAT_SUMS
+from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, float_summary, integer_summary
 

@@ -10,8 +10,8 @@ from trueness.inputs.faults import FAULTS
 from trueness.inputs.frames import unwrapped
 from trueness.inputs.tables import column_of, computes_elsewhere
 from trueness.options import check_options
-from trueness.summary.columns import FLOAT_SUMS
 from trueness.summary.invariants import fault_of
+from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.record import Record
 from trueness.summary.ruler import SLOTS, ruler
 from trueness.summary.summary import Summary

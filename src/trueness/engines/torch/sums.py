@@ -14,7 +14,7 @@ from trueness.engines.expressions import ROWS_OF_A_CELL, Plan, require_weights
 from trueness.errors import InputError
 from trueness.inputs.faults import FAULTS, OUTCOME, PREDICTION, SOFT, Role, by_reason, raise_refused, refused
 from trueness.inputs.remedies import Words
-from trueness.summary.columns import FLOAT_SUMS
+from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, float_summary, integer_summary
 
