@@ -13,10 +13,6 @@ import figures
 
 import trueness
 
-sys.modules["trueness.brownian"] = (
-    trueness.brownian
-)  # under its public name, which is an attribute and no file
-
 if importlib.util.find_spec("torch") is None:  # its reference page is then written without it
     autodoc_mock_imports = ["torch"]
 

@@ -12,12 +12,6 @@ from sphinx.util.docutils import SphinxDirective
 import trueness
 from trueness.metrics.registry import METRICS, Metric
 
-_INTERVALS = {
-    "flips": "sign flips",
-    "brownian": "Brownian law",
-    "bandwidths": "sign flips, all bandwidths",
-}
-
 
 def metric_rows() -> list[Sequence[str]]:
     """The registry, a line a metric."""
@@ -32,8 +26,15 @@ def _metric_row(metric: Metric) -> Sequence[str]:
         f"{low:g} to {'∞' if high == float('inf') else format(high, 'g')}, best {metric.best:g}",
         _yes(metric.needs == "summary", metric.rows_options),
         _yes(True, metric.counts_options),
-        "–" if metric.interval is None else _INTERVALS[metric.interval],
+        _interval(metric),
     )
+
+
+def _interval(metric: Metric) -> str:
+    """What an interval is made of, where one is known to cover."""
+    if not metric.has_interval:
+        return "–"
+    return "sign flips" if metric.drawing.law is None else "Brownian law"
 
 
 def _yes(able: bool, exceptions: Mapping[str, Sequence[Any]]) -> str:
