@@ -329,10 +329,10 @@ def _read(
             if names[needed] is None:
                 raise InputError(f"{needed} is missing. Name the frame's column, for example {needed}='y'.")
         exact = not reads_once(y_true)
-        found = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label, exact=exact)  # type: ignore[call-overload]
-        if isinstance(found, Summary):
-            return as_sample(found), None
-        return as_sample(total_of(found)), {"y_true": found}
+        summed = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label, exact=exact)  # type: ignore[call-overload]
+        if isinstance(summed, Summary):
+            return as_sample(summed), None
+        return as_sample(total_of(summed)), {"y_true": summed}
     if any(name is not None for name in names.values()):
         y_true, y_prob, sample_weight, by = _columns(y_true, y_prob, sample_weight, by, names)
         called = tuple(f"column {name!r}" for name in names.values())  # type: ignore[assignment]

@@ -175,9 +175,9 @@ def _is_among(scores: Floats, codes: NDArray[np.intp], k: int, ties: Ties) -> ND
 
 def _checked_k(k: int, width: int) -> int:
     try:
-        whole = index(k)
+        count = index(k)
     except TypeError:
-        whole = 0
-    if isinstance(k, bool) or not 1 <= whole <= width:
+        count = 0
+    if isinstance(k, bool) or not 1 <= count <= width:
         raise InputError(f"k: {k!r} is not a number of classes. Give a whole number from 1 to {width}.")
-    return whole
+    return count

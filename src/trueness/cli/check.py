@@ -66,20 +66,20 @@ def require_alpha(alpha: float | None) -> None:
         raise click.UsageError(f"--alpha {alpha:g}: is not a fraction in (0, 1). Pass for example 0.01, not 1.")
 
 
-def checks(whole: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
+def checks(assessment: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
     """Every limit on all rows together, the metrics' first; with `alpha` also on every group."""
-    lines = [_maximum(whole, metric, limit, upper) for metric, limit in limits]
-    return lines if alpha is None else [*lines, _significance(whole, alpha), *_group_significance(whole, alpha)]
+    lines = [_maximum(assessment, metric, limit, upper) for metric, limit in limits]
+    return lines if alpha is None else [*lines, _significance(assessment, alpha), *_group_significance(assessment, alpha)]
 
 
-def _maximum(whole: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
-    value = whole[metric.name].value if metric.has_interval else float(metric.function(whole.data))
+def _maximum(assessment: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
+    value = assessment[metric.name].value if metric.has_interval else float(metric.function(assessment.data))
     what = metric.name
     if upper:
-        interval = whole[metric.name].interval
+        interval = assessment[metric.name].interval
         value = math.nan if interval is None else interval.high
-        what = f"upper end of the {percent(whole.level)} interval of {metric.name}"
-    beyond = _unknown(metric, whole.data, whole[metric.name].value) if metric.has_interval else 0.0
+        what = f"upper end of the {percent(assessment.level)} interval of {metric.name}"
+    beyond = _unknown(metric, assessment.data, assessment[metric.name].value) if metric.has_interval else 0.0
     value, most = value + beyond, "at most " if beyond else ""
     named: dict[str, Any] = {"name": metric.name, "limit": limit}
     if math.isnan(value):
@@ -99,15 +99,15 @@ def _unknown(metric: Metric, sample: Sample, value: float) -> float:
     return 0.0 if law is None or bracket is None else max(law.bounds(bracket)[1] - value, 0.0)
 
 
-def _significance(whole: Assessment, alpha: float) -> Check:
-    test = whole.test
+def _significance(assessment: Assessment, alpha: float) -> Check:
+    test = assessment.test
     text = f"ECCE-R p {test.shown}, alpha {alpha:g}"
     return Check(name="alpha", passed=not test.pvalue < alpha, value=test.pvalue, limit=alpha, text=text)
 
 
-def _group_significance(whole: Assessment, alpha: float) -> list[Check]:
+def _group_significance(assessment: Assessment, alpha: float) -> list[Check]:
     lines = []
-    for each in whole.groups or ():
+    for each in assessment.groups or ():
         name = group_name(each.group)
         named: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
         if each.adjusted_pvalue is None:

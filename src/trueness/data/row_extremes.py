@@ -36,22 +36,22 @@ def from_rows(rows: Arrays, total: float, summary: Summary | None) -> Extremes:
         all_scores = Spans(*np.zeros((5, 1)))
         return _sorted(Extremes(), rows, total, slice(None), np.zeros(1), np.full(1, np.inf), all_scores)
     cells = cell_spans(summary)
-    wanted = cells.may_hold(Extremes().over(cells.end, cells.end, cells.after))
-    found = Extremes()
-    if _crowded(summary, wanted):
+    candidate = cells.may_hold(Extremes().over(cells.end, cells.end, cells.after))
+    known = Extremes()
+    if _crowded(summary, candidate):
         # Ties crowd cells: where all rows of a cell have one score, C has no value inside it.
         score = lone_scores(rows.f, summary.ruler)[summary.cells]
         alone = ~np.isnan(score)
         cells = cell_spans(summary, score)
-        found = found.over(cells.end[alone], score[alone], cells.after[alone])
-        wanted &= ~alone
-    if not wanted.any():
-        return found
-    chosen, cells = summary.cells[wanted], cells.pick(wanted)
-    if _crowded(summary, wanted):
-        return _refined(found, rows, total, summary.ruler, chosen, cells)
+        known = known.over(cells.end[alone], score[alone], cells.after[alone])
+        candidate &= ~alone
+    if not candidate.any():
+        return known
+    chosen, cells = summary.cells[candidate], cells.pick(candidate)
+    if _crowded(summary, candidate):
+        return _refined(known, rows, total, summary.ruler, chosen, cells)
     taken = rows_in_slots(rows.f, summary.ruler, summary.ruler.slot_of_cell[chosen])
-    return _sorted(found, rows, total, taken, *_edges(summary.ruler, chosen), cells)
+    return _sorted(known, rows, total, taken, *_edges(summary.ruler, chosen), cells)
 
 
 def _edges(on: Ruler, cells: Ints) -> tuple[Floats, Floats]:
@@ -59,9 +59,9 @@ def _edges(on: Ruler, cells: Ints) -> tuple[Floats, Floats]:
     return on.edges[cells], np.where(cells == on.cells - 1, np.inf, on.edges[cells + 1])
 
 
-def _crowded(summary: Summary, wanted: NDArray[np.bool_]) -> bool:
+def _crowded(summary: Summary, candidate: NDArray[np.bool_]) -> bool:
     """Whether sorting the rows of the wanted cells would cost more than another pass over all rows."""
-    return int(summary.rows[wanted].sum()) > max(_CROWDED, summary.n // 4)
+    return int(summary.rows[candidate].sum()) > max(_CROWDED, summary.n // 4)
 
 
 def _numbers(on: Ruler, chosen: Ints) -> tuple[Ints, int]:
@@ -71,30 +71,30 @@ def _numbers(on: Ruler, chosen: Ints) -> tuple[Ints, int]:
     return numbers, parts_of(len(chosen))
 
 
-def _refined(found: Extremes, rows: Arrays, total: float, on: Ruler, chosen: Ints, cells: Spans) -> Extremes:
+def _refined(known: Extremes, rows: Arrays, total: float, on: Ruler, chosen: Ints, cells: Spans) -> Extremes:
     """Extremes from cells cut finer; only parts that may hold one and have more than one score are sorted."""
     numbers, parts = _numbers(on, chosen)
     table = refine_cells(rows.f, rows.y, rows.w, on, numbers, parts, soft=rows.soft)
-    held = np.flatnonzero(table[:, 0] > 0)
-    cell, part = held // parts, held % parts
-    weight, e, positive, least, most = table[held].T
+    filled = np.flatnonzero(table[:, 0] > 0)
+    cell, part = filled // parts, filled % parts
+    weight, e, positive, least, most = table[filled].T
     inside = cells.cut(cell, weight, e, positive, total)
-    found = found.over(inside.end, most, inside.after)
-    wanted = inside.may_hold(found) & (least < most)
-    if not wanted.any():
-        return found
-    cell, part = chosen[cell[wanted]], part[wanted]
+    known = known.over(inside.end, most, inside.after)
+    candidate = inside.may_hold(known) & (least < most)
+    if not candidate.any():
+        return known
+    cell, part = chosen[cell[candidate]], part[candidate]
     low, high = _edges(on, cell)
     k, u = on.k[cell], on.unit[cell]
     low = np.maximum(low, (k + part / parts) / u)
     high = np.where(part == parts - 1, high, np.minimum(high, (k + (part + 1) / parts) / u))
-    return _sorted(found, rows, total, rows_in_slots(rows.f, on, on.slot_of_cell[cell]), low, high, inside.pick(wanted))
+    return _sorted(known, rows, total, rows_in_slots(rows.f, on, on.slot_of_cell[cell]), low, high, inside.pick(candidate))
 
 
 def _sorted(
-    found: Extremes, rows: Arrays, total: float, taken: Ints | slice, low: Floats, high: Floats, spans: Spans
+    known: Extremes, rows: Arrays, total: float, taken: Ints | slice, low: Floats, high: Floats, spans: Spans
 ) -> Extremes:
     """Extremes of those found and of C at the scores of the rows taken that lie in ranges [low, high)."""
     runs = collapse(rows.f[taken], rows.y[taken], None if rows.w is None else rows.w[taken], soft=rows.soft)
     start, stop = np.searchsorted(runs.f, low), np.searchsorted(runs.f, high)
-    return spans.extremes(found, runs, total, start, stop)
+    return spans.extremes(known, runs, total, start, stop)

@@ -31,9 +31,13 @@ def render_comparison(comparison: Comparison, *, title: str = "Comparison") -> s
         f"<title>{name}</title><style>{part('page.css')}</style></head>"
     )
     verdict = f'<p class="verdict">{escape(comparison.verdict)}</p>'
-    facts = [("rows used", str(comparison.n)), ("level of intervals", f"{comparison.level:g}"), ("seed", str(comparison.seed))]
-    facts += [("note", note) for note in comparison.notes]
-    method = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in facts)
+    settings = [
+        ("rows used", str(comparison.n)),
+        ("level of intervals", f"{comparison.level:g}"),
+        ("seed", str(comparison.seed)),
+    ]
+    settings += [("note", note) for note in comparison.notes]
+    method = "".join(f"<dt>{escape(key)}</dt><dd>{escape(value)}</dd>" for key, value in settings)
     body = f"<h1>{name}</h1>{verdict}{_tables(comparison)}{_diagram(comparison)}<h2>How this was computed</h2><dl>{method}</dl>"
     return f"{head}<body><main>{body}</main></body></html>\n"
 

@@ -189,7 +189,7 @@ def _meanings(assessment: Assessment) -> str:
 
 def _method(assessment: Assessment, source: str) -> str:
     test = assessment.test
-    facts = [
+    settings = [
         ("rows used", str(assessment.n)),
         ("test", f"{test.statistic}, {test.method}: {test.reason}"),
         ("level of intervals", f"{assessment.level:g}"),
@@ -200,9 +200,9 @@ def _method(assessment: Assessment, source: str) -> str:
         ("numpy, python", f"{np.__version__}, {platform.python_version()}"),
     ]
     if source:
-        facts.insert(0, ("source", clean(source, 200)))
-    facts += [("note", note) for note in assessment.notes]
-    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts)
+        settings.insert(0, ("source", clean(source, 200)))
+    settings += [("note", note) for note in assessment.notes]
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in settings)
     return f"<h2>How this was computed</h2><dl>{listed}</dl>"
 
 

@@ -199,7 +199,7 @@ def _spread(x, mass, table):  # type: ignore[no-untyped-def]
             m *= d
 
 
-def _mark(f, wanted, taken):  # type: ignore[no-untyped-def]
+def _mark(f, flags, taken):  # type: ignore[no-untyped-def]
     """Write the positions of rows in wanted slots to `taken`, which has room for one more; returns how many."""
     slots = np.empty(_BATCH, np.int32)
     count = 0
@@ -210,7 +210,7 @@ def _mark(f, wanted, taken):  # type: ignore[no-untyped-def]
             slots[i] = np.int32(slot)
         for i in range(size):
             taken[count] = first + i
-            count += wanted[slots[i]]
+            count += flags[slots[i]]
     return count
 
 
@@ -241,19 +241,19 @@ def _refine(f, y, w, extra_before, extra, numbers, parts, table):  # type: ignor
         number = numbers[cell]
         if number < 0:
             continue
-        at = number * parts + min(np.int64(r * parts), parts - 1)
+        place_of_part = number * parts + min(np.int64(r * parts), parts - 1)
         terms[0] = w[i] if w.size else 1.0
         terms[1] = terms[0] * (y[i] - x)
         terms[2] = max(terms[1], 0.0)
         for j in range(3):
-            a = table[at, j]
+            a = table[place_of_part, j]
             b = terms[j]
             s = a + b
             back = s - a
-            table[at, 5 + j] += (a - (s - back)) + (b - back)
-            table[at, j] = s
-        table[at, 3] = min(table[at, 3], x)
-        table[at, 4] = max(table[at, 4], x)
+            table[place_of_part, 5 + j] += (a - (s - back)) + (b - back)
+            table[place_of_part, j] = s
+        table[place_of_part, 3] = min(table[place_of_part, 3], x)
+        table[place_of_part, 4] = max(table[place_of_part, 4], x)
 
 
 _I8 = numba.types.Array(numba.int64, 1, "C")

@@ -55,18 +55,18 @@ def _spread(x: Floats, mass: Floats, table: Floats) -> None:
 def rows_in_slots(f: Floats, on: Ruler, slots: Ints) -> Ints:
     """Positions, ascending, of the rows whose dyadic slot is among these."""
     compiled = accelerator(len(f))
-    wanted = np.zeros(SLOTS, dtype=np.uint8)
-    wanted[slots] = 1
+    flags = np.zeros(SLOTS, dtype=np.uint8)
+    flags[slots] = 1
 
     def work(first: int, last: int) -> list[Ints]:
-        taken, found = np.empty(_PIECE + 1, dtype=np.int64), []
+        taken, positions = np.empty(_PIECE + 1, dtype=np.int64), []
         for a in range(first, last, _PIECE):
             part = np.ascontiguousarray(f[a : min(a + _PIECE, last)])
             if compiled is None:
-                found.append(a + np.flatnonzero(wanted[on.slots(part)]))
+                positions.append(a + np.flatnonzero(flags[on.slots(part)]))
             else:
-                found.append(a + taken[: compiled.mark()(part, wanted, taken)])
-        return found
+                positions.append(a + taken[: compiled.mark()(part, flags, taken)])
+        return positions
 
     parts = in_threads(0, len(f), _THREADS, work)
     return np.concatenate([np.zeros(0, dtype=np.int64), *(p for part in parts for p in part)])
@@ -155,12 +155,12 @@ def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, number
         return table
 
     tables = in_threads(0, len(f), _THREADS, work)
-    whole: Floats = tables[0][:, :5]
+    merged: Floats = tables[0][:, :5]
     for table in tables[1:]:
-        whole[:, :3] += table[:, :3]
-        whole[:, 3] = np.minimum(whole[:, 3], table[:, 3])
-        whole[:, 4] = np.maximum(whole[:, 4], table[:, 4])
-    return whole
+        merged[:, :3] += table[:, :3]
+        merged[:, 3] = np.minimum(merged[:, 3], table[:, 3])
+        merged[:, 4] = np.maximum(merged[:, 4], table[:, 4])
+    return merged
 
 
 def _refine(runs: Runs, on: Ruler, numbers: Ints, parts: int, table: Floats) -> None:
@@ -169,12 +169,12 @@ def _refine(runs: Runs, on: Ruler, numbers: Ints, parts: int, table: Floats) -> 
     chosen = np.flatnonzero(number >= 0)
     if len(chosen) == 0:
         return
-    at = number[chosen] * parts + np.minimum((located.r[chosen] * parts).astype(np.int64), parts - 1)
+    place = number[chosen] * parts + np.minimum((located.r[chosen] * parts).astype(np.int64), parts - 1)
     # Scores ascend, and so do the parts: each part is one stretch.
-    first = np.flatnonzero(np.append(True, at[1:] != at[:-1]))
-    last = np.append(first[1:], len(at)) - 1
-    held = at[first]
+    first = np.flatnonzero(np.append(True, place[1:] != place[:-1]))
+    last = np.append(first[1:], len(place)) - 1
+    filled = place[first]
     for column, values in enumerate((runs.weight, runs.e, runs.positive)):
-        table[held, column] += np.add.reduceat(values[chosen], first)
-    table[held, 3] = np.minimum(table[held, 3], runs.f[chosen[first]])
-    table[held, 4] = np.maximum(table[held, 4], runs.f[chosen[last]])
+        table[filled, column] += np.add.reduceat(values[chosen], first)
+    table[filled, 3] = np.minimum(table[filled, 3], runs.f[chosen[first]])
+    table[filled, 4] = np.maximum(table[filled, 4], runs.f[chosen[last]])

@@ -42,18 +42,18 @@ class HardSums:
 
     def _add_block(self, f: Floats, label: NDArray[np.bool_]) -> None:
         located = self.on.rows(f)
-        at, r = located.cell, located.r
-        at += self.on.cells * label
+        row, r = located.cell, located.r
+        row += self.on.cells * label
         if len(f) < self.on.cells:  # few rows: sums of the cells they meet, not of all
-            met, at = np.unique(at, return_inverse=True)
+            met, row = np.unique(row, return_inverse=True)
             for j, term in enumerate(powers(r)):
-                self.table[j, met] += np.bincount(at, term).astype(np.int64)
+                self.table[j, met] += np.bincount(row, term).astype(np.int64)
             return
         if self._pending + len(f) > _EXACT:
             self._flush()
         self._pending += len(f)
         for j, term in enumerate(powers(r)):
-            self._block[j] += np.bincount(at, term, minlength=2 * self.on.cells)
+            self._block[j] += np.bincount(row, term, minlength=2 * self.on.cells)
 
     def _flush(self) -> None:
         if self._pending:
@@ -61,10 +61,10 @@ class HardSums:
             self._block[:] = 0
             self._pending = 0
 
-    def summary(self, **facts: Any) -> Summary:
+    def summary(self, **fields: Any) -> Summary:
         """The sums so far."""
         self._flush()
-        return integer_summary(self.table.reshape(4, 2, -1).T.reshape(-1, 8), self.on, **facts)
+        return integer_summary(self.table.reshape(4, 2, -1).T.reshape(-1, 8), self.on, **fields)
 
 
 def powers(r: Floats) -> Iterator[Floats | None]:
@@ -105,13 +105,13 @@ class FloatSums:
         count = np.bincount(located.cell, minlength=self.on.cells)
         occupied = np.flatnonzero(count)
         self.rows[occupied] += count[occupied]
-        at = np.searchsorted(occupied, located.cell) if len(occupied) < 64 else _renumber(occupied, located.cell)
+        row = np.searchsorted(occupied, located.cell) if len(occupied) < 64 else _renumber(occupied, located.cell)
         # A cell that takes many rows of this chunk adds them in several short runs.
         step = max(len(f), 1) if count.max() <= _RUN else _RUN
         for column, term in enumerate(float_terms(f, y, w, located.r)):
             for start in range(0, len(f), step):
                 run = slice(start, start + step)
-                self._settle(column, occupied, np.bincount(at[run], term[run], minlength=len(occupied)))
+                self._settle(column, occupied, np.bincount(row[run], term[run], minlength=len(occupied)))
 
     def _settle(self, column: int, cells: Ints, sums: Array) -> None:
         """Add sums to a column, keeping what rounding loses (the two-sum of Knuth)."""
@@ -121,9 +121,9 @@ class FloatSums:
         self.lost[column, cells] += (before - (after - back)) + (sums - back)
         self.total[column, cells] = after
 
-    def summary(self, **facts: Any) -> Summary:
+    def summary(self, **fields: Any) -> Summary:
         """The sums so far."""
-        return float_summary(self.rows, self.total + self.lost, self.on, soft=self.soft, exponent=self.exponent, **facts)
+        return float_summary(self.rows, self.total + self.lost, self.on, soft=self.soft, exponent=self.exponent, **fields)
 
 
 def _renumber(occupied: Ints, cell: Ints) -> Ints:

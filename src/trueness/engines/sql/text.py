@@ -149,11 +149,11 @@ def query(plan: Plan, algebra: SqlAlgebra, columns: Sequence[str], source: str, 
         text = f"SELECT {', '.join([*kept, *(f'{value} AS {name}' for name, value in layer.items())])} FROM ({text}) AS t"
         known = [*kept, *layer]
     keys = plan.keys
-    whole = [name for name in plan.sums if name in ("n", "clipped", "soft", "r1", "r2", "r3")]
+    counted = [name for name in plan.sums if name in ("n", "clipped", "soft", "r1", "r2", "r3")]
     shown = [
         *keys[: plan.by],
         *(f"CAST({name} AS {integer}) AS {name}" for name in keys[plan.by :]),
-        *(f"{_sum(name, integer) if name in whole else f'SUM({name})'} AS {name}" for name in plan.sums),
+        *(f"{_sum(name, integer) if name in counted else f'SUM({name})'} AS {name}" for name in plan.sums),
     ]
     return f"SELECT {', '.join(shown)} FROM ({text}) AS t GROUP BY {', '.join(keys)}"
 
@@ -183,9 +183,9 @@ def _inner(
         # NaN is no other label than the event but a missing one; only a finite number less itself is 0.
         case = f"CASE WHEN {number(outcome)} - {number(outcome)} = 0 THEN {event} ELSE NULL END" if numeric else event
         y = f"CAST({case} AS {words.double})"
-    found = [f"{number(prediction)} AS f", f"{y} AS y"]
-    found += [] if weight is None else [f"{number(weight)} AS w"]
-    return [*found, *(f"{column(name)} AS by_{k}" for k, name in enumerate(groups))]
+    columns = [f"{number(prediction)} AS f", f"{y} AS y"]
+    columns += [] if weight is None else [f"{number(weight)} AS w"]
+    return [*columns, *(f"{column(name)} AS by_{k}" for k, name in enumerate(groups))]
 
 
 def _literal(value: Any, words: _Words) -> str:
