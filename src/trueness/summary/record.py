@@ -17,7 +17,8 @@ class Record(Mapping[Any, Summary]):
     """Summaries by key: what ``by=`` gives, and what days or folds put together make.
 
     With one axis a key is a value, with several a tuple; the key of rows without a group is None. All summaries lie on one
-    ruler. A record reads like a dictionary, adds key by key with ``+`` or ``sum([...])``, and cannot be changed.
+    ruler. A record reads like a dictionary, adds key by key with ``+`` or ``sum([...])``, and cannot be changed; ``.n`` is the
+    number of rows of all keys.
 
     Parameters
     ----------
