@@ -273,6 +273,8 @@ def test_logits_become_a_softmax_only_when_told():
     y2, p2 = top_k(labels, expected, 2)
     np.testing.assert_array_equal(y, y2)
     np.testing.assert_allclose(p, p2, rtol=1e-14)
+    with pytest.raises(InputError, match="from_logits: 'no'"):
+        top_label([0], [[0.5, 0.5]], from_logits="no")
     with pytest.raises(InputError, match="from_logits=True"):
         top_label(labels, logits)
 

@@ -39,8 +39,8 @@ def reflected(t, f, sigma):
     return total
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("sigma", [None, 0.03, 0.7])
+@pytest.mark.parametrize("kind", KINDS)
 def test_smooth_curve_is_the_kernel_mean(kind, sigma) -> None:
     y, f, w = sample(kind)
     curve = reliability_curve(y, f, bandwidth=sigma, sample_weight=w)
@@ -214,20 +214,30 @@ def test_a_bin_of_one_row_has_no_interval() -> None:
         found.plot()
 
 
-def test_bands_of_a_rare_event_where_rows_are_few() -> None:
+def rare_event(n):
+    """A rare event, its curve, where rows are near, and the kernels there."""
     rng = np.random.default_rng(0)
-    f = rng.beta(1, 30, 20_000)
-    y = (rng.random(20_000) < 1.1 * f).astype(float)
+    f = rng.beta(1, 30, n)
+    y = (rng.random(n) < 1.1 * f).astype(float)
     found = smooth_curve(y, f)
     t, sigma = found.score, found.bandwidth
     weights = sum(np.exp(-0.5 * ((t[:, None] - sign * f) / sigma) ** 2) for sign in (1, -1)) / (sigma * np.sqrt(2 * np.pi))
     near = weights.sum(axis=1)
     seen = near / len(f) > 1e-3
-    weights, near, t = weights[seen], near[seen], t[seen]
+    return rng, y, f, found, seen, weights[seen], near[seen]
+
+
+def test_confidence_band_of_a_rare_event_where_rows_are_few() -> None:
+    _, y, _, found, seen, weights, near = rare_event(6000)
     mean = weights @ y / near
     reach = 1.959964 * np.sqrt((weights**2 * (y - mean[:, None]) ** 2).sum(axis=1)) / near
     np.testing.assert_allclose(found.confidence_low[seen], np.clip(mean - reach, 0, 1), atol=0.01)
     np.testing.assert_allclose(found.confidence_high[seen], np.clip(mean + reach, 0, 1), atol=0.01)
+
+
+@pytest.mark.full
+def test_consistency_band_of_a_rare_event_where_rows_are_few() -> None:
+    rng, _, f, found, seen, weights, near = rare_event(20_000)
     drawn = (rng.random((999, len(f))) < f) @ weights.T / near
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
     np.testing.assert_allclose(found.consistency_low[seen], low, atol=0.1)

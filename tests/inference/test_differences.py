@@ -5,10 +5,11 @@ import math
 
 import numpy as np
 import pytest
+from pairs import pairwise
 from scipy import special, stats
 
 import trueness
-from trueness import TruenessError, brownian, confidence_interval
+from trueness import TruenessError, brownian, compare, confidence_interval
 from trueness.data.sample import row_sample
 from trueness.inference.differences import differences as differences_of_rows
 
@@ -133,6 +134,7 @@ def test_bounds_of_ecce_from_its_law(metric, level):
     assert a.high == pytest.approx(lower + reach, rel=1e-9)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("metric", ERRORS)
 def test_bounds_from_both_intervals(metric):
     """Upper limits are formulas; lower ones come from draws, whose scatter over ten seeds is seen first."""
@@ -164,10 +166,7 @@ def losses(metric, y, f):
     return terms
 
 
-@pytest.mark.parametrize("metric", SCORES)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("soft", [False, True])
-@pytest.mark.parametrize("level", [0.95, 0.5])
+@pairwise("metric, weighted, soft, level", SCORES, (False, True), (False, True), (0.95, 0.5))
 def test_scores_are_compared_row_by_row(metric, weighted, soft, level):
     """d̄ ± z·√Σw²(d − d̄)²/W of the differences d of the rows' scores."""
     y, predictions = rows(300)
@@ -257,6 +256,16 @@ def test_too_few_rows():
         assert math.isnan(each.low)
         assert "too few" in each.method
         assert math.isfinite(each.value)
+
+
+def test_few_events_give_no_paired_interval():
+    found = compare(np.zeros(50, int), {"a": np.full(50, 0.01), "b": np.full(50, 0.02)}, metrics=["brier_score"])
+    assert math.isnan(found.differences[0].low)
+    assert not found.differences[0].distinguishable
+    y = np.array([0, 1] * 30)
+    infinite = compare(y, {"a": np.zeros(60), "b": np.full(60, 0.5)}, metrics=["log_loss"])
+    assert infinite.differences[0].distinguishable
+    json.dumps(infinite.to_dict(), allow_nan=False)
 
 
 def test_soft_labels():

@@ -1,6 +1,7 @@
 """The noise floor against plain simulation: outcomes drawn row by row, the metric of each, and their mean."""
 
 import functools
+import itertools
 import math
 
 import nulls
@@ -99,22 +100,37 @@ def test_the_simulations_here_are_of_the_metrics(kind):
         assert drawn == pytest.approx([getattr(trueness, metric)(each, f, sample_weight=w) for each in y], rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("metric", "options"),
-    [
-        ("binned_ece", {"bins": 7, "strategy": "quantile"}),
-        ("binned_ece", {"norm": "l2"}),
-        ("binned_ece", {"norm": "l2", "debias": True}),
-        ("soft_mean_ece", {}),
-        ("smooth_ece", {"bandwidth": 0.05}),
-        ("smooth_ece", {"scale": "logit"}),
-        ("logit_smoothed_ece", {"bandwidth": 1.0}),
-        ("logit_smoothed_ece", {"noise": "uniform"}),
-        ("weak_calibration_error", {}),
-        ("brier_score", {}),
-        ("log_loss", {}),
-    ],
-)
+OTHERS = [
+    ("binned_ece", {"bins": 7, "strategy": "quantile"}),
+    ("binned_ece", {"norm": "l2"}),
+    ("binned_ece", {"norm": "l2", "debias": True}),
+    ("soft_mean_ece", {}),
+    ("smooth_ece", {"bandwidth": 0.05}),
+    ("smooth_ece", {"scale": "logit"}),
+    ("logit_smoothed_ece", {"bandwidth": 1.0}),
+    ("logit_smoothed_ece", {"noise": "uniform"}),
+    ("weak_calibration_error", {}),
+    ("brier_score", {}),
+    ("log_loss", {}),
+]
+
+
+@pytest.mark.parametrize(("metric", "options"), [*((metric, {}) for metric in METRICS), *OTHERS])
+def test_the_mean_over_all_outcomes(metric, options):
+    """Six rows, two of them with the same score: E T(y*, f) is a sum over 64 outcomes."""
+    f = np.array([0.13, 0.21, 0.37, 0.37, 0.64, 0.83])
+    share, value = np.zeros(64), np.zeros(64)
+    for k, outcome in enumerate(itertools.product((0, 1), repeat=6)):
+        share[k] = np.prod(np.where(outcome, f, 1 - f))
+        value[k] = getattr(trueness, metric)(np.array(outcome), f, **options)
+    expected = share @ value
+    error = math.sqrt(share @ (value - expected) ** 2 / 4000)
+    floor = noise_floor([0, 1, 0, 1, 1, 0], f, metric=metric, options=options, resamples=4000, rng=6)
+    assert abs(floor - expected) < 4 * error + 0.003 * expected  # draws of SmoothECE are interpolated
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("metric", "options"), OTHERS)
 def test_other_metrics_and_options(metric, options):
     """Few draws of the public metric: within 4 standard errors of both simulations, and 2 %."""
     f = scores("uniform", 120)
@@ -183,10 +199,31 @@ def test_ecce_of_many_rows_is_the_mean_of_its_law(metric, mean):
 def test_from_a_summary(metric):
     f = scores("uniform", 3000)
     y = np.random.default_rng(1).random(len(f)) < f
+    cells = trueness.summarize(y, f)
+    halves = trueness.summarize(y[:1000], f[:1000]) + trueness.summarize(y[1000:], f[1000:])
+    assert noise_floor(halves, metric=metric, rng=0, resamples=199) == noise_floor(cells, metric=metric, rng=0, resamples=199)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("metric", METRICS)
+def test_from_a_summary_as_from_rows(metric):
+    f = scores("uniform", 3000)
+    y = np.random.default_rng(1).random(len(f)) < f
     rows, cells = (noise_floor(*data, metric=metric, rng=0, resamples=3000) for data in ((y, f), (trueness.summarize(y, f),)))
     assert cells == pytest.approx(rows, rel=0.03)  # each within its own draws of the same figure
-    halves = trueness.summarize(y[:1000], f[:1000]) + trueness.summarize(y[1000:], f[1000:])
-    assert noise_floor(halves, metric=metric, rng=0, resamples=3000) == cells
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("metric", "options", "rel"),
+    [("logit_smoothed_ece", {"bandwidth": 1e-3}, 0.015), ("smooth_ece", {"scale": "logit"}, 0.04)],
+)
+def test_groups_of_neighbours_are_narrower_than_the_kernel(metric, options, rel):
+    rng = np.random.default_rng(0)
+    f = rng.random(12_000)
+    y = (rng.random(len(f)) < f).astype(int)
+    drawn = [getattr(trueness, metric)((rng.random(len(f)) < f).astype(int), f, **options) for _ in range(20)]
+    assert noise_floor(y, f, metric=metric, options=options, rng=0, resamples=200) == pytest.approx(np.mean(drawn), rel=rel)
 
 
 @pytest.mark.parametrize("metric", ["smooth_ece", "ecce_r", "log_loss"])
@@ -208,6 +245,10 @@ def test_refuses_soft_labels(metric):
     for data in ((f**2, f), (trueness.summarize(f**2, f),)):
         with pytest.raises(TruenessError, match="soft labels"):
             noise_floor(*data, metric=metric, rng=0)
+
+
+def test_is_never_negative():
+    assert noise_floor([0, 1], [1 - 2**-53] * 2, metric="brier_score", rng=0) >= 0
 
 
 def test_same_seed_same_number():

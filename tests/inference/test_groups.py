@@ -260,6 +260,11 @@ def test_missing_numbers():
     ]
 
 
+def test_missing_dates():
+    days = np.array(["2026-01-01", "NaT", "2026-01-02"], dtype="datetime64[D]")
+    assert [each.group is None for each in group_tests([0, 1, 1], [0.2, 0.3, 0.5], by=days)] == [False, False, True]
+
+
 # --------------------------------------------------------------------------------------------------- kinds of labels
 
 
@@ -376,6 +381,10 @@ def test_summaries_alone():
 # --------------------------------------------------------------------------------------------------------- arguments
 
 
+def test_a_summary_line_for_hundreds_of_groups():
+    assert len(repr(group_tests(np.zeros(500, int), np.full(500, 0.1), by=np.arange(500))).splitlines()) == 1
+
+
 @pytest.mark.parametrize("length", [0, 1, 59, 61])
 def test_one_label_a_row(length):
     y, f = rows(60)
@@ -397,6 +406,8 @@ def test_bad_arguments_are_named():
             group_tests(y, f, by=by, **{argument: value})
     with pytest.raises(TruenessError, match="options"):
         group_tests(y, f, by=by, options={"bins": 3})
+    with pytest.raises(TruenessError, match="nonsense"):
+        group_tests([0, 1], [0.2, 0.3], by=["a", "b"], statistic="nonsense")  # also where no group is tested
     with pytest.raises(TruenessError, match="no rows"):
         group_tests([], [], by=[])
 

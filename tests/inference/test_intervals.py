@@ -7,6 +7,7 @@ import brute
 import nulls
 import numpy as np
 import pytest
+from pairs import pairwise
 from scipy import special, stats
 
 import trueness
@@ -127,11 +128,10 @@ def test_of_calibrated_predictions_reaches_0(metric, options):
 # -------------------------------------------------------------------------------------------------------- upper limit
 
 
-@pytest.mark.parametrize(("metric", "options"), KINDS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("data", ["rare", "overconfident"])
-def test_upper_limit(metric, options, weighted, data):
+@pairwise("kind, weighted, data", KINDS, (False, True), ("rare", "overconfident"))
+def test_upper_limit(kind, weighted, data):
     """V₂ is the larger where events are rarer than predicted, BS where predictions are over-confident."""
+    metric, options = kind
     y, f = rows(400, slope=0.4)
     if data == "rare":
         rng = np.random.default_rng(3)
@@ -146,13 +146,14 @@ def test_upper_limit(metric, options, weighted, data):
         assert result.high == pytest.approx(upper_limit(result.value, y, f, w, level, prediction), rel=1e-9)
 
 
-@pytest.mark.parametrize("metric", ["binned_ece", "logit_smoothed_ece", "ecce_r"])
-@pytest.mark.parametrize("bandwidth", [1 / 15, 2.0])
-def test_upper_limit_of_weighted_ties(metric, bandwidth):
+@pytest.mark.parametrize(
+    ("metric", "options"),
+    [("binned_ece", {}), ("ecce_r", {}), ("logit_smoothed_ece", {}), ("logit_smoothed_ece", {"bandwidth": 2.0})],
+)
+def test_upper_limit_of_weighted_ties(metric, options):
     """Rows with the same score and unlike weights; BS decides."""
     y, f = rows(400, slope=-0.5)
     f, w = np.ceil(f * 8) / 9, np.random.default_rng(0).lognormal(sigma=1.5, size=400)
-    options = {"bandwidth": bandwidth} if metric == "logit_smoothed_ece" else {}
     result = confidence_interval(y, f, metric=metric, options=options, sample_weight=w, rng=0)
     prediction = noisy(f, options) if metric == "logit_smoothed_ece" else None
     assert result.high == pytest.approx(upper_limit(result.value, y, f, w, 0.95, prediction), rel=1e-9)
@@ -169,6 +170,8 @@ FROM_CELLS = ("binned_ece", "smooth_ece", "logit_smoothed_ece", "ecce_mad", "ecc
 def test_upper_limit_from_cells(metric, source):
     n = 100_200 if source == "many rows" else 900
     y, f = rows(n)
+    if source == "many rows":  # in few cells, which are quick to draw, and unlike within a cell
+        f = np.ceil(f * 300) / 301 + 1e-6 * np.random.default_rng(0).random(n)
     w = weights(n) if source == "weighted summary" else None
     data = (y, f) if source == "many rows" else (summarize(y, f, sample_weight=w),)
     result = confidence_interval(*data, metric=metric, rng=0)
@@ -180,9 +183,7 @@ def test_upper_limit_from_cells(metric, source):
 # ------------------------------------------------------------------------------------------------ lower limit: ECCE
 
 
-@pytest.mark.parametrize("metric", LAWS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("level", [0.95, 0.8])
+@pairwise("metric, weighted, level", LAWS, (False, True), (0.95, 0.8))
 def test_lower_limit_of_ecce_against_plain_draws(metric, weighted, level):
     """The larger of the law's quantile times √BS and the quantile of ECCE at y* ~ Bernoulli(f)."""
     y, f = rows(600, slope=0.5)
@@ -236,10 +237,12 @@ def kinds_of_noise(y, f, w, draws, norm, seed=0):
     return [norm(nulls.flipped(rng, y, f, draws, w)), norm(nulls.residuals(rng, f, draws, w))]
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("options", [{}, {"bins": 8, "strategy": "quantile"}, {"bins": 5}])
-@pytest.mark.parametrize(("n", "level"), [(300, 0.95), (300, 0.8), (3000, 0.8)])
-def test_lower_limit_of_binned_ece(weighted, options, n, level):
+BINNED = ({}, {"bins": 8, "strategy": "quantile"}, {"bins": 5})
+
+
+@pairwise("weighted, options, size", (False, True), BINNED, ((300, 0.95), (300, 0.8), (3000, 0.8)))
+def test_lower_limit_of_binned_ece(weighted, options, size):
+    n, level = size
     y, f = rows(n, slope=0.35)
     w = weights(n) if weighted else None
     bins, cells = options.get("bins", 15), None
@@ -312,6 +315,7 @@ def test_lower_limit_of_logit_smoothed_ece_with_little_noise(bandwidth):
     check_noise(result.value - result.low, drawn, 0.1)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("truth", [{"slope": 0.3}, {"shift": 0.15}])
 def test_lower_limit_of_smooth_ece(truth):
     """max_σ min(σ, smECE_σ − q_σ) on 24 bandwidths up to 1/2, against the same on bandwidths of our own.
@@ -342,6 +346,7 @@ def test_lower_limit_of_smooth_ece(truth):
     assert expected / step < result.low < min(expected * step, most * 1.05)
 
 
+@pytest.mark.full
 def test_lower_limit_of_weak_calibration_error():
     """A linear programme for every draw, so few of them."""
     y, f = rows(50, shift=0.45)
@@ -372,6 +377,19 @@ def test_l2_covers(strategy, slope):
         result = confidence_interval(y, scores[at], metric="binned_ece", options=options, level=0.8, rng=seed)
         covered += result.low <= target <= result.high
     assert covered >= stats.binom.ppf(0.001, 60, 0.8)
+
+
+def test_l2_counts_the_shares_of_bins_as_random():
+    rng = np.random.default_rng(4)
+    hits = 0
+    for seed in range(60):
+        event = rng.random(1000) < 0.1
+        options = {"norm": "l2", "bins": 50}
+        found = confidence_interval(
+            event.astype(int), np.where(event, 0.03, 0.001), metric="binned_ece", options=options, rng=seed
+        )
+        hits += found.low <= 0.30675 <= found.high  # √(.1·.97² + .9·.001²)
+    assert hits >= 54
 
 
 # ------------------------------------------------------------------------------------------------------- soft labels
@@ -429,6 +447,17 @@ def test_lower_limit_of_soft_labels_by_flips(weighted):
     check_noise(result.value - result.low, [drawn], 0.025)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("metric", ["ecce_r", "binned_ece", "smooth_ece"])
+def test_soft_labels_of_few_events_are_covered(metric):
+    rng, hits = np.random.default_rng(3), 0
+    for seed in range(20):
+        f = rng.beta(2, 200, 50)
+        y = np.where(rng.random(50) < f / 0.95, 0.95, 1e-6)
+        hits += confidence_interval(y, f, metric=metric, rng=seed).low <= 1e-5
+    assert hits >= 17  # P(X < 17) is 0.016 at 0.95, below 0.001 at the 0.99 that is meant
+
+
 def test_soft_labels_that_match_exactly():
     f = np.random.default_rng(0).random(100)
     for metric in ("binned_ece", "logit_smoothed_ece", "ecce_r"):
@@ -462,8 +491,8 @@ def test_a_zero_weight_is_absence(metric):
     assert with_zeros.n == 150
 
 
-@pytest.mark.parametrize("metric", ["binned_ece", "smooth_ece", "logit_smoothed_ece", "ecce_r", "weak_calibration_error"])
 @pytest.mark.parametrize("kind", ["plain", "weighted", "soft"])
+@pytest.mark.parametrize("metric", ["binned_ece", "smooth_ece", "logit_smoothed_ece", "ecce_r", "weak_calibration_error"])
 def test_the_order_of_rows_does_not_matter(metric, kind):
     y, f = rows(300, shift=0.4)
     f = np.ceil(f * 8) / 9
@@ -484,6 +513,7 @@ def test_the_order_of_rows_does_not_matter(metric, kind):
 def test_many_rows_and_their_merged_summary_give_the_same_binned_interval():
     metric, options = "binned_ece", {"bins": 20}
     y, f = rows(100_500, slope=0.9)
+    f = np.ceil(f * 300) / 301  # few cells are quick to draw
     merged = sum(summarize(a, b) for a, b in zip(np.split(y, 3), np.split(f, 3), strict=True))
     from_rows, from_cells = (confidence_interval(*d, metric=metric, options=options, rng=5) for d in ((y, f), (merged,)))
     assert from_rows == from_cells
@@ -623,6 +653,13 @@ def test_bad_arguments_are_named(keywords, message):
         confidence_interval(y, f, **keywords)
 
 
+def test_a_bandwidth_too_small_to_draw_is_refused_not_replaced():
+    y, f = rows(60)
+    with pytest.raises(TruenessError, match="at least"):
+        confidence_interval(y, f, options={"bandwidth": 1e-6})
+    assert confidence_interval(y, f, options={"bandwidth": 1e-3}, rng=0).low == 0.0
+
+
 def test_bad_data():
     y, f = rows(40)
     with pytest.raises(TruenessError, match="y_prob is missing"):
@@ -698,22 +735,41 @@ def test_progress_is_monotone_and_complete(metric):
 # ---------------------------------------------------------------------------------------------------------- evidence
 
 
+def with_options(metrics):
+    return [(each, None) if isinstance(each, str) else each for each in metrics]
+
+
+def test_evidence_has_the_values_and_formulas_of_the_single_functions():
+    y, f = rows(300, slope=0.8)
+    metrics = ("binned_ece", "logit_smoothed_ece", ("binned_ece", {"bins": 10}), "ecce_mad", "ecce_r")
+    found = evidence(as_sample(y, f), metrics=metrics, rng=1)
+    for each, (metric, options) in zip(found, with_options(metrics), strict=True):
+        alone = confidence_interval(y, f, metric=metric, options=options, rng=2)
+        assert each.value == alone.value == each.interval.value
+        assert each.interval.high == pytest.approx(alone.high, rel=1e-12)
+        test = trueness.calibration_test(y, f, statistic=metric, options=options, rng=3)
+        assert (each.test.method, each.test.value) == (test.method, test.value)
+
+
+def test_evidence_of_one_metric_makes_the_draws_of_its_interval():
+    y, f = rows(300, slope=0.8)
+    (found,) = evidence(as_sample(y, f), metrics=("binned_ece",), rng=1)
+    assert found.interval == confidence_interval(y, f, metric="binned_ece", rng=1)
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("n", [300, 4500])
 def test_evidence_is_what_the_single_functions_say(n):
-    """One pass of draws for all metrics: the same within the error of draws, and the same limits where none is drawn."""
+    """One pass of draws for all metrics: the same within the error of draws."""
     y, f = rows(n, slope=0.8)
     metrics = ("smooth_ece", ("binned_ece", {"bins": 10}), "ecce_mad", "ecce_r")
     metrics = metrics if n > 1000 else ("binned_ece", "logit_smoothed_ece", *metrics)
     found = evidence(as_sample(y, f), metrics=metrics, rng=1)
-    assert len(found) == len(metrics)
-    for each, named in zip(found, metrics, strict=True):
-        metric, options = (named, None) if isinstance(named, str) else named
+    for each, (metric, options) in zip(found, with_options(metrics), strict=True):
         alone = confidence_interval(y, f, metric=metric, options=options, rng=2)
         assert each.value == alone.value == each.interval.value
-        assert each.interval.high == pytest.approx(alone.high, rel=1e-12)
         assert each.interval.low == pytest.approx(alone.low, abs=0.1 * (alone.value - alone.low))
         test = trueness.calibration_test(y, f, statistic=metric, options=options, rng=3)
-        assert (each.test.method, each.test.value) == (test.method, test.value)
         assert nulls.same_share(each.test.pvalue, 1999, test.pvalue, 1999)
         floor = trueness.noise_floor(y, f, metric=metric, options=options, rng=4)
         assert each.noise_floor == pytest.approx(floor, rel=0.04)

@@ -8,6 +8,7 @@ import brute
 import nulls
 import numpy as np
 import pytest
+from pairs import pairwise
 from scipy import special
 
 import trueness
@@ -27,6 +28,8 @@ ALL = (
     "brier_score",
     "log_loss",
 )
+
+SEVERAL = ("ecce_r", "binned_ece", "smooth_ece", "logit_smoothed_ece", "weak_calibration_error")  # one of every family
 
 
 def rows(n, seed=0, shift=0.0):
@@ -66,10 +69,9 @@ def exact_share(metric, y, f):
 # ------------------------------------------------------------------------------------------------- asymptotic p
 
 
-@pytest.mark.parametrize("statistic", LAWS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(("n", "shift"), [(1000, 0.0), (5000, 0.02), (120_000, 0.001)])
-def test_asymptotic_p_is_the_law_of_the_standardized_value(statistic, weighted, n, shift):
+@pairwise("statistic, weighted, size", LAWS, (False, True), ((1000, 0.0), (5000, 0.02), (120_000, 0.001)))
+def test_asymptotic_p_is_the_law_of_the_standardized_value(statistic, weighted, size):
+    n, shift = size
     y, f = rows(n, shift=shift)
     w = np.random.default_rng(1).random(n) + 0.5 if weighted else None
     found = trueness.ecce(y, f, sample_weight=w)
@@ -245,6 +247,24 @@ def test_many_weighted_rows_with_few_scores_are_drawn():
     assert result.method == "simulated"
 
 
+def test_weights_of_mean_one_are_still_weights():
+    rng = np.random.default_rng(5)
+    w, f = np.tile([0.05, 1.95], 100), np.full(200, 0.3)
+    y = (rng.random(200) < f).astype(int)
+    assert "weighted" in calibration_test(summarize(y, f, sample_weight=w)).reason
+
+
+def test_one_heavy_row_is_simulated():
+    n = 5001
+    f, w, y = 0.02 + np.linspace(-1e-4, 1e-4, n), np.ones(n), np.zeros(n, dtype=int)
+    w[2500] = 60
+    y[::50] = 1
+    y[2500] = 1
+    found = calibration_test(y, f, sample_weight=w, rng=0, resamples=199)
+    assert found.method == "simulated"
+    assert found.pvalue >= 0.004
+
+
 # ------------------------------------------------------------------------------------------ simulated p: by hand
 
 BINNED = [
@@ -314,7 +334,7 @@ def test_simulated_p_with_importance_weights(statistic, options):
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("statistic", ["ecce_r", "binned_ece", "smooth_ece", "logit_smoothed_ece", "weak_calibration_error"])
+@pytest.mark.parametrize("statistic", SEVERAL)
 def test_simulated_p_with_thousands_of_scores(statistic):
     rng = np.random.default_rng(6)
     f = rng.beta(0.6, 1.4, 4000)
@@ -397,9 +417,7 @@ def test_a_constant_prediction_that_is_right(statistic, n):
     assert found.pop() > 0.05
 
 
-@pytest.mark.parametrize("statistic", ["ecce_r", "binned_ece", "smooth_ece", "logit_smoothed_ece", "weak_calibration_error"])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("ties", [False, True])
+@pairwise("statistic, weighted, ties", SEVERAL, (False, True), (False, True))
 def test_the_order_of_rows_does_not_matter(statistic, weighted, ties):
     y, f = rows(200, seed=8)
     f = np.ceil(f * 8) / 9 if ties else f
@@ -411,6 +429,14 @@ def test_the_order_of_rows_does_not_matter(statistic, weighted, ties):
         shuffled = calibration_test(y[o], f[o], statistic=statistic, sample_weight=weights, rng=0, resamples=499)
         assert shuffled.pvalue == expected.pvalue
         assert shuffled.value == pytest.approx(expected.value, rel=1e-12)
+
+
+def test_weighted_ties_in_any_order():
+    rng = np.random.default_rng(8)
+    f = rng.integers(0, 10, 300) / 10 + 0.05
+    y, w, order = (rng.random(300) < f).astype(int), rng.random(300), rng.permutation(300)
+    results = [calibration_test(y[o], f[o], sample_weight=w[o], rng=1).pvalue for o in (slice(None), order)]
+    assert results[0] == results[1]
 
 
 # ------------------------------------------------------------------------------------------------------- weights
@@ -457,6 +483,16 @@ def test_frequencies_of_soft_labels_are_repeated_rows():
     assert counted.pvalue == pytest.approx(repeated.pvalue, rel=1e-9)
 
 
+def test_repeated_soft_rows_count_as_often_as_they_are_repeated():
+    rng = np.random.default_rng(7)
+    f = rng.random(24)
+    y = np.clip(f + rng.normal(0.05, 0.1, 24), 0.01, 0.99)
+    a = calibration_test(y, f, sample_weight=np.full(24, 5), weight_kind="frequency")
+    b = calibration_test(np.repeat(y, 5), np.repeat(f, 5))
+    assert a.reason == b.reason
+    assert a.pvalue == pytest.approx(b.pvalue, rel=1e-9)
+
+
 def test_frequencies_are_whole_numbers():
     y, f = rows(50)
     with pytest.raises(TruenessError, match=r"sample_weight: 1\.5 .*weight_kind"):
@@ -479,6 +515,17 @@ def test_a_zero_weight_is_absence(kind, statistic):
     assert with_zeros == calibration_test(y[kept], f[kept], sample_weight=w[kept], **keywords)
 
 
+def test_weights_that_vanish_beside_others():
+    w = np.array([1e300] * 5 + [1e-300] * 5)
+    f = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+    y = np.array([0, 1, 0, 1, 0, 1, 0, 1, 1, 1])
+    some = calibration_test(y, f, sample_weight=w, statistic="binned_ece", rng=0)
+    alone = calibration_test(y[:5], f[:5], statistic="binned_ece", sample_weight=np.ones(5), rng=0)
+    assert some.pvalue == alone.pvalue
+    for statistic in ("log_loss", "weak_calibration_error", "smooth_ece"):
+        assert 0 < calibration_test(y, f, sample_weight=w, statistic=statistic, rng=0, resamples=99).pvalue <= 1
+
+
 def test_an_impossible_event_of_zero_weight_did_not_happen():
     y, f = rows(50)
     y, f = np.append(y, 1), np.append(f, 0.0)
@@ -497,12 +544,12 @@ def soft(above, below, size=0.03):
     return f + sign * size * np.linspace(0.5, 1.5, n), f
 
 
-@pytest.mark.parametrize("statistic", LAWS)
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("above", "below"), [(20, 20), (300, 20), (20, 400), (700, 700), (19, 20), (20, 19), (0, 50), (19, 900)]
-)
-def test_soft_labels_show_their_own_variance(statistic, weighted, above, below):
+SIGNS = ((20, 20), (300, 20), (20, 400), (700, 700), (19, 20), (20, 19), (0, 50), (19, 900))  # residuals above 0, below
+
+
+@pairwise("statistic, weighted, signs", LAWS, (False, True), SIGNS)
+def test_soft_labels_show_their_own_variance(statistic, weighted, signs):
+    above, below = signs
     y, f = soft(above, below)
     w = np.random.default_rng(1).random(len(f)) + 0.5 if weighted else np.ones(len(f))
     own, binomial = math.fsum((w * (y - f)) ** 2), math.fsum(w * w * f * (1 - f))
@@ -565,43 +612,61 @@ def test_soft_labels_that_match_exactly():
 # -------------------------------------------------------------------------------------------------- degenerate data
 
 
-def sources(y, f):
-    return {"rows": (y, f), "summary": (summarize(y, f),), "weights": (y, f)}
+SOURCES = {  # data and weights as arguments
+    "rows": lambda y, f: (y, f, None),
+    "summary": lambda y, f: (summarize(y, f), None, None),
+    "weights": lambda y, f: (y, f, np.full(len(f), 2.5)),
+}
+CERTAINTIES = {"zeros": np.zeros(40), "ones": np.ones(40), "both": np.repeat([0.0, 1.0], 600), "one row": np.array([1.0])}
 
 
-@pytest.mark.parametrize("statistic", ALL)
-@pytest.mark.parametrize("f", [np.zeros(40), np.ones(40), np.repeat([0.0, 1.0], 600), np.array([1.0])])
-def test_certain_and_right(statistic, f):
-    for source, data in sources(f, f).items():
-        if source == "summary" and statistic in ("log_loss", "weak_calibration_error"):
-            continue
-        w = np.full(len(f), 2.5) if source == "weights" else None
-        result = calibration_test(*data, statistic=statistic, sample_weight=w, rng=0, resamples=19)
-        assert (result.pvalue, result.log10_pvalue) == (1.0, 0.0)
-        assert result.reason
+def needs_rows(statistic, source):
+    return source == "summary" and statistic in ("log_loss", "weak_calibration_error")
 
 
-@pytest.mark.parametrize(
-    ("statistic", "others"),
-    [*((name, kind) for name in ALL for kind in ("none", "certain", "ordinary")), *((name, "many") for name in LAWS)],
+@pairwise("statistic, kind, source", ALL, CERTAINTIES, SOURCES, unless=lambda s, _, source: needs_rows(s, source))
+def test_certain_and_right(statistic, kind, source):
+    f = CERTAINTIES[kind]
+    y_true, y_prob, w = SOURCES[source](f, f)
+    result = calibration_test(y_true, y_prob, statistic=statistic, sample_weight=w, rng=0, resamples=19)
+    assert (result.pvalue, result.log10_pvalue) == (1.0, 0.0)
+    assert result.reason
+
+
+@pairwise(
+    "statistic, others, source, event",
+    ALL,
+    ("none", "certain", "ordinary", "many"),
+    SOURCES,
+    ((0.0, 1), (1.0, 0)),
+    unless=lambda s, others, source, _: needs_rows(s, source) or (others == "many" and s not in LAWS),
 )
-@pytest.mark.parametrize(("impossible", "outcome"), [(0.0, 1), (1.0, 0)])
-def test_the_impossible_happened(statistic, others, impossible, outcome):
+def test_the_impossible_happened(statistic, others, source, event):
     y, f = {
         "none": (np.zeros(0), np.zeros(0)),
         "certain": (np.repeat([0, 1], 20), np.repeat([0.0, 1.0], 20)),
         "ordinary": rows(60),
         "many": rows(1500),
     }[others]
-    y, f = np.append(y, outcome), np.append(f, impossible)
-    for source, data in sources(y, f).items():
-        if source == "summary" and statistic in ("log_loss", "weak_calibration_error"):
-            continue
-        w = np.full(len(f), 2.5) if source == "weights" else None
-        result = calibration_test(*data, statistic=statistic, sample_weight=w, rng=0, resamples=19)
-        assert (result.pvalue, result.log10_pvalue) == (0.0, -math.inf)
-        assert "probability 0" in result.reason
-        assert repr(result)
+    impossible, outcome = event
+    y_true, y_prob, w = SOURCES[source](np.append(y, outcome), np.append(f, impossible))
+    result = calibration_test(y_true, y_prob, statistic=statistic, sample_weight=w, rng=0, resamples=19)
+    assert (result.pvalue, result.log10_pvalue) == (0.0, -math.inf)
+    assert "probability 0" in result.reason
+    assert repr(result)
+
+
+def test_an_impossible_event_is_seen_among_many_rows():
+    rng = np.random.default_rng(6)
+    f = np.concatenate([[0.0], np.full(50_001, 1e-7), np.linspace(0.1, 0.9, 50_000)])
+    y = (rng.random(len(f)) < f).astype(int)
+    y[0] = 1
+    found = calibration_test(y, f)
+    assert (found.pvalue, found.log10_pvalue) == (0.0, -math.inf)
+    assert "1 times" in found.reason
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["log10_pvalue"] is None
+    y[0], f[0] = 1, 1e-17
+    assert calibration_test(y, f).pvalue > 0
 
 
 @pytest.mark.parametrize("statistic", ALL)
@@ -614,6 +679,10 @@ def test_one_class_and_constant_predictions(statistic):
             assert math.isfinite(result.standardized)
     assert calibration_test(np.ones(40), f, statistic=statistic, rng=0, resamples=99).pvalue == 0.01
     assert calibration_test(np.zeros(40), f, statistic=statistic, rng=0, resamples=99).pvalue > 0.05
+
+
+def test_a_single_draw_has_no_spread_to_stand_for_a_unit():
+    assert math.isnan(calibration_test([0, 1], [1e-12, 0.5], statistic="brier_score", resamples=1, rng=0).standardized)
 
 
 def test_scores_at_the_ends_among_others():
@@ -687,18 +756,28 @@ def test_many_rows_with_bins_of_their_own():
         calibration_test(summarize(y, f), **keywords)
 
 
-def test_many_rows_with_few_events():
-    """V = 45: the rule asks for a simulation, and cell sums are held against cell sums."""
+def few_events():
+    """100 500 rows with V = 45: the rule asks for a simulation."""
     rng = np.random.default_rng(0)
     f = rng.random(100_500) * 9e-4
-    y = rng.random(len(f)) < f
+    return rng, rng.random(len(f)) < f, f
+
+
+def test_many_rows_with_few_events():
+    """Cell sums are held against cell sums."""
+    _, y, f = few_events()
     merged = summarize(y[:40_000], f[:40_000]) + summarize(y[40_000:], f[40_000:])
     from_rows, from_cells = calibration_test(y, f, rng=1), calibration_test(merged, rng=1)
     assert from_rows.method == from_cells.method == "simulated"
     assert from_rows.pvalue == from_cells.pvalue
+
+
+@pytest.mark.full
+def test_many_rows_with_few_events_against_plain_simulation():
+    rng, y, f = few_events()
     e = nulls.residuals(rng, f, 200)
     expected = np.mean(nulls.ecce(e, f)[1] >= trueness.ecce_r(y, f))
-    assert nulls.same_share(from_rows.pvalue, 1999, expected, 200)
+    assert nulls.same_share(calibration_test(y, f, rng=1).pvalue, 1999, expected, 200)
 
 
 def test_statistics_that_need_rows_say_so():

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from datasets import SAMPLES, sample
 
-from trueness import ece_continuity_gap
+from trueness import ece_continuity_gap, summarize
 from trueness.errors import TruenessError
 
 EXACT = {"abs": 1e-12, "rel": 0}
@@ -42,3 +42,8 @@ def test_no_gap_where_the_error_has_one_sign_in_each_group():
 def test_bad_masses():
     with pytest.raises(TruenessError, match="mass"):
         ece_continuity_gap([0.0, 1.0], [0.5, 0.5], mass=[-1.0, 1.0])
+
+
+def test_a_summary_is_refused_by_the_names_of_the_arguments():
+    with pytest.raises(TruenessError, match="Pass truth and y_prob"):
+        ece_continuity_gap(summarize([0], [0.5]), None)

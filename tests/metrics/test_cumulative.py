@@ -174,6 +174,21 @@ def test_bracket_of_one_crowded_cell():
     assert result.bracket.range[1] >= ecce_r([0, 1], f)
 
 
+def test_the_bracket_of_one_row_holds_its_value():
+    exact = ecce([0], [0.4999954])
+    bracket = ecce(summarize([0], [0.4999954])).bracket
+    assert bracket.mad[0] <= exact.mad <= bracket.mad[1]
+    assert bracket.range[0] <= exact.range <= bracket.range[1]
+
+
+def test_the_worst_interval_of_a_summary_holds_the_scores_it_counts():
+    f = np.array([0.2, 0.25 - 1e-9, 0.25, 0.3])
+    worst = ecce(summarize([0, 0, 1, 1], f)).worst
+    inside = (f > worst.low) & (f <= worst.high)
+    assert inside.mean() == worst.share == 0.5
+    assert inside.tolist() == [False, False, True, True]
+
+
 # ----------------------------------------------------------------------------------------------------- rare, at size
 
 

@@ -71,6 +71,17 @@ def test_bracket_contains_the_distance(seed):
     assert distance - 0.5 / grid <= high  # a grid of targets can only raise the distance, by half a step at most
 
 
+def test_weak_calibration_error_of_many_scores_is_quick_and_right():
+    """Breakpoints that pass back and forth made this quadratic; a linear programme on 300 scores guards the value."""
+    rng = np.random.default_rng(6)
+    f = rng.random(300_000)
+    y = rng.random(len(f)) < f
+    value = weak_calibration_error(y, f)
+    assert 0 < value < 0.01
+    few = slice(0, 300)
+    assert weak_calibration_error(y[few], f[few]) == pytest.approx(brute.weak_calibration_error(y[few], f[few]), abs=1e-9)
+
+
 @pytest.mark.parametrize("metric", [weak_calibration_error, distance_to_calibration])
 def test_needs_rows(metric):
     with pytest.raises(NeedsRowsError):

@@ -2,13 +2,23 @@
 
 import dataclasses
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from trueness import summarize
+from trueness import (
+    brier_score,
+    ecce,
+    logit_smoothed_ece,
+    smooth_ece,
+    smooth_ece_area,
+    summarize,
+    weak_calibration_error,
+)
 from trueness.errors import NeedsRowsError
 from trueness.metrics.registry import METRICS
 
@@ -223,6 +233,44 @@ def test_lists_are_arrays(metric, options, data):
     w = some_weights(data, len(f)) if metric.takes_weights_and_soft_labels(options) else None
     value = call(metric, options, y.tolist(), f.tolist(), w=None if w is None else w.tolist())
     assert flat(value) == flat(call(metric, options, y, f, w=w))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_small_float_labels_are_promoted_before_any_sum(dtype):
+    rng = np.random.default_rng(0)
+    f = rng.random(200_000)
+    y = np.clip(f + 0.05 * rng.normal(size=len(f)), 0, 1).astype(dtype)
+    for metric in (smooth_ece_area, smooth_ece, logit_smoothed_ece, brier_score):
+        assert metric(y, f) == metric(y.astype(np.float64), f)
+
+
+@pytest.mark.parametrize("order", ["sorted by label", "interleaved"])
+@pytest.mark.parametrize("n", [100_000, 300_000])
+def test_a_constant_prediction_that_is_right_gives_zero_in_any_order(order, n):
+    y = np.zeros(n, dtype=int)
+    y[: 3 * n // 10] = 1
+    if order == "interleaved":
+        y = np.random.default_rng(3).permutation(y)
+    f = np.full(n, 0.3)
+    assert smooth_ece(y, f) == 0.0
+    assert weak_calibration_error(y, f) < 1e-15
+    result = ecce(y, f)
+    assert result.range < 1e-15
+    assert result.worst is None
+    assert ecce(summarize(y, f)).worst is None
+
+
+def test_no_warning_escapes_with_warnings_as_errors():
+    script = (
+        "import numpy as np, trueness as t\n"
+        "for y, f in [([0], [0.0]), ([1], [0.0]), ([1, 0], [1.0, 0.0]), ([0.5], [0.5]), ([1, 1], [1.0, 1.0])]:\n"
+        "    s = t.summarize(y, f)\n"
+        "    for d in ((y, f), (s,)):\n"
+        "        for m in (t.binned_ece, t.smooth_ece, t.smooth_ece_area, t.logit_smoothed_ece, t.ecce, t.brier_score):\n"
+        "            m(*d)\n"
+        "    t.log_loss(y, f); t.decompose(y, f, score='log'); t.distance_to_calibration(y, f)\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
 
 
 @pytest.mark.parametrize(("metric", "options"), ENTRIES)

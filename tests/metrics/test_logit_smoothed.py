@@ -1,11 +1,13 @@
 """LS-ECE against direct sums integrated between sign changes (Gaussian), closed forms between breakpoints (uniform)."""
 
+import functools
 import math
 
 import brute
 import numpy as np
 import pytest
 from datasets import SAMPLES, sample
+from pairs import pairwise
 
 from trueness import logit_smoothed_ece, summarize
 from trueness.errors import NeedsRowsError, TruenessError
@@ -16,30 +18,28 @@ ROWS = {"rel": 1e-6, "abs": 1e-14}
 SUMMARY = {"rel": 3e-5, "abs": 1e-15}
 
 
-@pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("sigma", [0.02, 1 / 15, 0.3, 1.0, 5.0])
-def test_gaussian(name, sigma):
+SIGMAS = (0.02, 1 / 15, 0.3, 1.0, 5.0)
+
+
+@functools.cache
+def oracle(name, noise, sigma):
     y, f, w = sample(name)
-    expected = brute.ls_ece_gaussian(y, f, w, sigma=sigma)
-    assert logit_smoothed_ece(y, f, bandwidth=sigma, sample_weight=w) == pytest.approx(expected, **ROWS)
+    return (brute.ls_ece_gaussian if noise == "gaussian" else brute.ls_ece_uniform)(y, f, w, sigma=sigma)
+
+
+@pairwise("name, noise, sigma", SAMPLES, ("gaussian", "uniform"), SIGMAS)
+def test_from_rows(name, noise, sigma):
+    y, f, w = sample(name)
+    value = logit_smoothed_ece(y, f, bandwidth=sigma, noise=noise, sample_weight=w)
+    assert value == pytest.approx(oracle(name, noise, sigma), **ROWS)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("sigma", [0.02, 1 / 15, 0.3, 1.0, 5.0])
-def test_uniform(name, sigma):
+def test_from_a_summary(name):
     y, f, w = sample(name)
-    expected = brute.ls_ece_uniform(y, f, w, sigma=sigma)
-    value = logit_smoothed_ece(y, f, bandwidth=sigma, noise="uniform", sample_weight=w)
-    assert value == pytest.approx(expected, **ROWS)
-
-
-@pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.parametrize("sigma", [1 / 15, 1.0])
-def test_from_a_summary(name, sigma):
-    y, f, w = sample(name)
-    expected = brute.ls_ece_gaussian(y, f, w, sigma=sigma)
-    value = logit_smoothed_ece(summarize(y, f, sample_weight=w), bandwidth=sigma)
-    assert value == pytest.approx(expected, **SUMMARY)
+    summary = summarize(y, f, sample_weight=w)
+    for sigma in (1 / 15, 1.0):
+        assert logit_smoothed_ece(summary, bandwidth=sigma) == pytest.approx(oracle(name, "gaussian", sigma), **SUMMARY), sigma
 
 
 def test_default_bandwidth():
@@ -86,10 +86,21 @@ def test_monte_carlo_agrees_within_its_noise(name, noise):
     assert value != logit_smoothed_ece(y, f, rng=4, **options)
 
 
+@pytest.mark.parametrize("bandwidth", [1e-10, 1e-9, 1e-6, 1e-3])
+def test_uniform_noise_of_small_width(bandwidth):
+    rng = np.random.default_rng(1)
+    f = rng.random(1000)
+    y = rng.random(1000) < f
+    expected = np.abs(y - f).mean()  # no two scores meet; the sigmoid is flat over so short a piece
+    assert logit_smoothed_ece(y, f, bandwidth=bandwidth, noise="uniform") == pytest.approx(
+        expected, rel=1e-6 if bandwidth < 1e-4 else 0.5
+    )
+
+
 # ------------------------------------------------------------------------------------------------------------- errors
 
 
-@pytest.mark.parametrize("bandwidth", [0, -1, math.nan, math.inf, None, True])
+@pytest.mark.parametrize("bandwidth", [0, -1, math.nan, math.inf, None, True, 10**400, 1e4, 1e-12, np.complex128(1), "1"])
 def test_bandwidth_not_allowed(bandwidth):
     with pytest.raises(TruenessError, match="bandwidth"):
         logit_smoothed_ece([0, 1], [0.2, 0.7], bandwidth=bandwidth)
@@ -105,6 +116,12 @@ def test_unknown_choice(option):
 def test_draws_not_allowed(draws):
     with pytest.raises(TruenessError, match="draws"):
         logit_smoothed_ece([0, 1], [0.2, 0.7], method="monte-carlo", draws=draws)
+
+
+@pytest.mark.parametrize("rng", [-1, "a", 1.5, True])
+def test_rng_not_allowed(rng):
+    with pytest.raises(TruenessError, match="rng"):
+        logit_smoothed_ece([0, 1], [0.2, 0.7], method="monte-carlo", rng=rng)
 
 
 def test_monte_carlo_needs_rows():

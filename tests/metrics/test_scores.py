@@ -24,6 +24,17 @@ def test_brier_score(name):
     assert brier_score(summarize(y, f, sample_weight=w)) == pytest.approx(expected, **EXACT)
 
 
+@pytest.mark.parametrize("score", [1 - 1e-9, 1e-7, 1e-9])
+def test_brier_score_of_many_good_predictions(score):
+    y = np.full(200_000, round(score))
+    assert brier_score(y, np.full(200_000, score)) == pytest.approx((round(score) - score) ** 2, rel=1e-9)
+
+
+def test_brier_score_of_a_soft_summary_of_matching_labels():
+    f = np.random.default_rng(2).random(1000)
+    assert brier_score(summarize(f, f)) == 0.0
+
+
 @pytest.mark.parametrize("name", SAMPLES)
 def test_log_loss(name):
     y, f, w = sample(name)
@@ -78,6 +89,21 @@ def test_decomposition_by_hand():
     assert d.miscalibration == pytest.approx(0.1925 - 0.125, **EXACT)
     assert d.discrimination == pytest.approx(0.125, **EXACT)
     assert d.uncertainty == pytest.approx(0.25, **EXACT)
+
+
+@pytest.mark.parametrize(("y", "f", "w"), [([1, 0], [0.5, 0.5], [1, 1e-20]), ([1, 0, 1], [0.5, 0.5, 0.6], [1, 1e-17, 1])])
+def test_log_score_parts_with_a_mean_that_rounds_to_one(y, f, w):
+    parts = decompose(y, f, score="log", sample_weight=w)
+    assert 0 < parts.uncertainty < 1e-14
+    assert 0.4 < parts.miscalibration < 0.7
+    assert parts.discrimination >= 0
+
+
+def test_parts_of_a_score_are_never_negative():
+    for score in ("brier", "log"):
+        parts = decompose([0.1] * 7, [0.1] * 7, score=score)
+        assert parts.miscalibration == 0.0
+        assert parts.discrimination == 0.0
 
 
 def test_contradicted_certainty():

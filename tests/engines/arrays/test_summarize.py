@@ -372,3 +372,15 @@ def test_exact_ecce_of_many_rows_equals_a_full_sort(engine, monkeypatch, name, s
             total = float((weight * (y - f))[inside].sum() / weight.sum())
             assert abs(total) == pytest.approx(result.range, rel=1e-9)
             assert weight[inside].sum() / weight.sum() == pytest.approx(result.worst.share, rel=1e-9)
+
+
+def test_extreme_weights_count_alike_in_every_engine(engine):
+    n = 400_000
+    w = np.where(np.arange(n) % 2 == 0, 1e300, 1e-300)
+    f = np.random.default_rng(4).random(n)
+    y = (f > 0.5).astype(int)
+    for name in ("plain", "compiled"):
+        engine(name)
+        summary = summarize(y, f, sample_weight=w)
+        assert summary.n == n
+        assert dict(summary.rejected) == {}
