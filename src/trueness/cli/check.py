@@ -67,18 +67,21 @@ def require_alpha(alpha: float | None) -> None:
         raise click.UsageError(f"--alpha {alpha:g}: is not a fraction in (0, 1). Pass for example 0.01, not 1.")
 
 
-def checks(whole: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
+def checks(assessment: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
     """Every limit on all rows together, the metrics' first; with `alpha` also on every group."""
-    lines = [_maximum(whole, metric, limit, upper) for metric, limit in limits]
-    return lines if alpha is None else [*lines, _significance(whole, alpha), *_group_significance(whole, alpha)]
+    lines = [_maximum(assessment, metric, limit, upper) for metric, limit in limits]
+    return lines if alpha is None else [*lines, _significance(assessment, alpha), *_group_significance(assessment, alpha)]
 
 
-def _maximum(whole: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
-    value = whole[metric.name].value if metric.interval is not None else float(metric.function(whole.data))
+def _maximum(assessment: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
+    value = assessment[metric.name].value if metric.interval is not None else float(metric.function(assessment.data))
     what = metric.name
     if upper:
-        value, what = whole[metric.name].interval.high, f"upper end of the {_percent(whole.level)} interval of {metric.name}"
-    beyond = _unknown(metric, whole.error)
+        value, what = (
+            assessment[metric.name].interval.high,
+            f"upper end of the {_percent(assessment.level)} interval of {metric.name}",
+        )
+    beyond = _unknown(metric, assessment.error)
     value, most = value + beyond, "at most " if beyond else ""
     named: dict[str, Any] = {"name": metric.name, "limit": limit}
     if math.isnan(value):
@@ -100,15 +103,15 @@ def _unknown(metric: Metric, error: CumulativeError) -> float:
     return max(high - value, 0.0)
 
 
-def _significance(whole: Assessment, alpha: float) -> Check:
-    test = whole.test
+def _significance(assessment: Assessment, alpha: float) -> Check:
+    test = assessment.test
     text = f"ECCE-R p {test.shown}, alpha {alpha:g}"
     return Check(name="alpha", passed=not test.pvalue < alpha, value=test.pvalue, limit=alpha, text=text)
 
 
-def _group_significance(whole: Assessment, alpha: float) -> list[Check]:
+def _group_significance(assessment: Assessment, alpha: float) -> list[Check]:
     lines = []
-    for each in whole.groups or ():
+    for each in assessment.groups or ():
         name = _name(each.group)
         named: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
         if each.adjusted_pvalue is None:

@@ -151,13 +151,15 @@ def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, 
         raise click.UsageError("nothing to check: pass --max METRIC=VALUE, --alpha, or both.", click.get_current_context())
     maxima = parse_limits(limits, upper=upper)
     require_alpha(alpha)
-    given, whole = _assessed(data, level, rng, [metric.name for metric, _ in maxima if metric.interval is not None])
-    lines = checks(whole, maxima, alpha, upper)
-    if whole.groups is not None and maxima:
+    given, assessment = _assessed(data, level, rng, [metric.name for metric, _ in maxima if metric.interval is not None])
+    lines = checks(assessment, maxima, alpha, upper)
+    if assessment.groups is not None and maxima:
         lines += group_checks(given, maxima, level=level, rng=rng, upper=upper)
     passed = all(line.passed for line in lines)
     if as_json:
-        echo_json({"passed": passed, "checks": [line.to_dict() for line in lines], "n": whole.n, "notes": list(whole.notes)})
+        echo_json(
+            {"passed": passed, "checks": [line.to_dict() for line in lines], "n": assessment.n, "notes": list(assessment.notes)}
+        )
     else:
         click.echo("\n".join(str(line) for line in lines))
     if not passed:

@@ -195,7 +195,7 @@ def _columns_of_one(data: Data, files: list[str], progress: Progress | None) -> 
 def _one_column_of_each(data: Data, files: list[str], key: str | None, progress: Progress | None) -> "dict[str, RowData]":
     from trueness.data.sample import RowData
 
-    found: dict[str, RowData] = {}
+    by_file: dict[str, RowData] = {}
     names = _short_names(files)
     first: tuple[FileTable, Columns] | None = None
     for file, name in zip(files, names, strict=True):
@@ -205,8 +205,8 @@ def _one_column_of_each(data: Data, files: list[str], key: str | None, progress:
         else:
             _ = RowData(table.checked(columns, data.prediction[0])).arrays  # judged in the file's own order, for the line
             columns = _paired(first[1], columns, (files[0], file), data.outcome or "", key)
-        found[name] = RowData(table.checked(columns, data.prediction[0]))
-    return _judged(found)
+        by_file[name] = RowData(table.checked(columns, data.prediction[0]))
+    return _judged(by_file)
 
 
 def _judged(rows: "dict[str, RowData]") -> "dict[str, RowData]":

@@ -31,8 +31,8 @@ ZONE_OFFSET = np.array([0, _LOW - COARSE // 64, _LOW + _MIDDLE - (FINE - _LOW)],
 
 def check_bins(bins: Any) -> int:
     """A bin count as an int; anything but a whole number from 1 to 2^14 is an error."""
-    whole = isinstance(bins, int | np.integer) and not isinstance(bins, bool | np.bool_)
-    if not whole or not 1 <= bins <= MAX_BINS:
+    integer = isinstance(bins, int | np.integer) and not isinstance(bins, bool | np.bool_)
+    if not integer or not 1 <= bins <= MAX_BINS:
         raise InputError(
             f"bins: {bins!r} is not a whole number from 1 to {MAX_BINS}. "
             "Pass the number of equal-width bins, for example bins=15 (bins=1 is calibration in the large)."

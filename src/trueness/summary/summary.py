@@ -271,8 +271,8 @@ def carry(sums: NDArray[Any]) -> None:
     """Bring every numerator of integer sums below 2^31 again, in place."""
     if sums.dtype != np.int64:
         return
-    for numerator, whole in _CARRY:
-        sums[whole] += sums[numerator] >> NUMERATOR_BITS
+    for numerator, units in _CARRY:
+        sums[units] += sums[numerator] >> NUMERATOR_BITS
         sums[numerator] &= 2**NUMERATOR_BITS - 1
 
 
@@ -284,7 +284,7 @@ def scale_weights(sums: NDArray[Any], exponent: int) -> NDArray[Any]:
     return np.asarray(np.ldexp(sums, exponent * power[:, None]))
 
 
-def integer_summary(table: Ints, on: Ruler, **facts: Any) -> Summary:
+def integer_summary(table: Ints, on: Ruler, **details: Any) -> Summary:
     """A summary from int64 sums [row, 4·label + (n, R1, R2, R3)], R_j = Σ floor(r^j·2^31 + ½), rows as `row_of_cell`."""
     count = (table[:, 0] + table[:, 4])[on.row_of_cell]
     cells = np.flatnonzero(count)
@@ -296,13 +296,13 @@ def integer_summary(table: Ints, on: Ruler, **facts: Any) -> Summary:
         for j, power in enumerate(powers):
             sums[label, 2 * j + 1] = power >> NUMERATOR_BITS
             sums[label, 2 * j + 2] = power & (2**NUMERATOR_BITS - 1)
-    return Summary(ruler=on, cells=cells, sums=sums.reshape(14, len(cells)), rows=count[cells], **facts)
+    return Summary(ruler=on, cells=cells, sums=sums.reshape(14, len(cells)), rows=count[cells], **details)
 
 
-def float_summary(rows: Ints, table: Floats, on: Ruler, **facts: Any) -> Summary:
+def float_summary(rows: Ints, table: Floats, on: Ruler, **details: Any) -> Summary:
     """A summary from float64 sums [column, cell], and the number of rows in each cell."""
     cells = np.flatnonzero(rows)
-    return Summary(ruler=on, cells=cells, sums=table[:, cells], rows=rows[cells], **facts)
+    return Summary(ruler=on, cells=cells, sums=table[:, cells], rows=rows[cells], **details)
 
 
 def empty_summary(on: Ruler | None = None) -> Summary:

@@ -47,8 +47,8 @@ def _require_sums(table: Mapping[str, list[Any]], plan: Plan) -> None:
     """What the query of `sql` returns holds whole numbers where it counts, known codes, and at least a row."""
     if not table["n"]:
         raise InputError("the frame has no rows. Run the query on a table that has some.")
-    whole = [name for name in [*plan.keys[plan.by :], *plan.sums] if name not in FLOAT_SUMS]
-    for name in whole:
+    counted = [name for name in [*plan.keys[plan.by :], *plan.sums] if name not in FLOAT_SUMS]
+    for name in counted:
         for value in table[name]:
             if value is None or value != value or value != int(value):
                 raise InputError(
