@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueness import summarize
+from trueness import brier_score, summarize
 from trueness.errors import SummaryError
 from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.ruler import ruler
@@ -216,3 +216,8 @@ def test_what_a_summary_was_made_from_does_not_enter_its_digest():
     assert summarize([0, 0.5], [0.2, 0.7], sample_weight=[2, 1e200]).digest == (
         "b08b9f48fdd7b6fd447455fd442875485629379f036a49a52d69f171fb347e60"
     )
+
+
+def test_weights_whose_sum_is_that_of_their_squares_are_not_taken_for_ones():
+    w, f, y = np.array([1.5, 0.5, 0.5, 0.5]), np.full(4, 0.3), np.array([1, 0, 0, 1])
+    assert brier_score(summarize(y, f, sample_weight=w)) == pytest.approx(np.average((y - f) ** 2, weights=w), abs=1e-14)

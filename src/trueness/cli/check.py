@@ -89,10 +89,6 @@ def _maximum(assessment: Assessment, metric: Metric, limit: float, upper: bool) 
     return Check(**named, passed=passed, value=value, text=f"{what} is {most}{value:.6g}, limit {limit:g}{by}")
 
 
-def _percent(level: float) -> str:
-    return f"{100 * level:.4g} %"
-
-
 def _unknown(metric: Metric, sample: Sample, value: float) -> float:
     """By how much an error that is known only by its summary may be larger than what is read at the cells' edges."""
     law, bracket = metric.drawing.law, sample.bracket

@@ -40,7 +40,13 @@ class WorstInterval:
     @property
     def described(self) -> str:
         """The range as people are told of it, by the scores in it."""
-        return f"scores from {self.ends[0]} to {self.ends[1]}: {self._gap}"
+        low, high = self.ends
+        return f"scores {f'of {low}' if low == high else f'from {low} to {high}'}: {self._gap}"
+
+    @property
+    def span(self) -> str:
+        """Its ends as a figure names them."""
+        return "–".join(dict.fromkeys(self.ends))
 
     def __repr__(self) -> str:
         return f"scores in {'[' if self.closed else '('}{self.low:.4g}, {self.high:.4g}]: {self._gap}"

@@ -112,7 +112,7 @@ def draw_cumulative(
     if worst and (widest := curve.ecce.worst) is not None:
         low, high = _worst_shares(curve)
         way = "high" if widest.mean_gap < 0 else "low"
-        words = f"{'–'.join(widest.ends)}: {abs(100 * widest.mean_gap):.2g} points too {way}"
+        words = f"{widest.span}: {abs(100 * widest.mean_gap):.2g} points too {way}"
         ax.axvspan(low, high, color=ORANGE, alpha=0.18, linewidth=0, label=words, zorder=0)
     name = f"ECCE-R {curve.ecce.range:.3g}" if label is None else label
     ax.plot(curve.share, curve.difference, color=color, linewidth=1.5, label=name, zorder=3)

@@ -144,7 +144,7 @@ def _checked(packed: Packed, header: dict[str, Any], name: str) -> Summary | Rec
         raise
     except (ValueError, OverflowError) as error:
         raise SummaryError(f"{name!r}: the sums in this file do not fit together: {_why(error)}. Make it again.") from error
-    if value.digest != header["digest"]:
+    if (value.digest if isinstance(value, Summary) else packed.digest) != header["digest"]:
         raise SummaryError(
             f"{name!r}: the sums in this file do not fit together: they are not those of its digest. Make it again."
         )

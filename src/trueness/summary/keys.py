@@ -43,6 +43,8 @@ def _plain(value: Any) -> Any:
 
 
 def _kind(value: Any) -> type | None:
+    if type(value) in _ORDER:
+        return type(value)
     if isinstance(value, bool | datetime):  # which are whole numbers and dates as well
         return bool if isinstance(value, bool) else datetime
     return next((kind for kind in _ORDER if isinstance(value, kind)), None)

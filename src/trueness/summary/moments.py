@@ -60,8 +60,8 @@ class IntegerColumns:
         self._unit = 1 / u  # exact: u is a power of two
 
     def _power(self, label: int, j: int) -> Floats:
-        whole, numerator = self._sums[7 * label + 2 * j - 1], self._sums[7 * label + 2 * j]
-        return np.asarray(whole + numerator * 2.0**-NUMERATOR_BITS)
+        units, numerator = self._sums[7 * label + 2 * j - 1], self._sums[7 * label + 2 * j]
+        return np.asarray(units + numerator * 2.0**-NUMERATOR_BITS)
 
     @column
     def wy2(self) -> Floats:
@@ -186,7 +186,7 @@ class Moments:
     def brier(self) -> float:
         """Σw(y − f)² over all cells."""
         c = self._columns
-        if np.array_equal(c.w, c.w2):  # weights of one: Σw²(y − f)² is at hand
+        if isinstance(c, IntegerColumns):  # weights of one: Σw²(y − f)² is at hand
             return max(self.residual_variance, 0.0)
         squares = self.weight * self.mean**2 + self.spread
         return max(float((c.wy2 - squares - 2 * (self.e * self.mean + self.e1)).sum()), 0.0)

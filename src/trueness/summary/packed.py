@@ -119,6 +119,8 @@ def unpack(packed: Packed) -> Summary | Record:
     keys = [decode_key(values, len(packed.axes)) for values in packed.keys]
     if len(set(keys)) < len(keys):
         raise ValueError("two keys are equal")
+    if [encode_key(key, len(packed.axes)) for key in sorted_keys(keys, len(packed.axes))] != packed.keys:
+        raise ValueError("keys that are not in their order")
     record = Record(dict(zip(keys, parts, strict=True)), axes=packed.axes, extremes=extremes)
     for part in (*parts, *([] if extremes is None else [record.total()])):
         _sound(part)

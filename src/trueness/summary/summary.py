@@ -275,8 +275,8 @@ def carry(sums: NDArray[Any]) -> None:
     """Bring every numerator of integer sums below 2^31 again, in place."""
     if sums.dtype != np.int64:
         return
-    for numerator, whole in _CARRY:
-        sums[whole] += sums[numerator] >> NUMERATOR_BITS
+    for numerator, units in _CARRY:
+        sums[units] += sums[numerator] >> NUMERATOR_BITS
         sums[numerator] &= 2**NUMERATOR_BITS - 1
 
 
