@@ -20,7 +20,7 @@ from benchmarks.item import INSTALL, Item
 from benchmarks.table import HEAD, RIGHT, Row, best_times, duration, render, render_targets, rows_of
 from benchmarks.targets import RATIOS, Line, assess_lines, import_line, memory_line
 from benchmarks.timing import SLOW, Plan, clock, measure
-from trueness.engines.arrays import summarize as arrays
+from trueness.engines.arrays import workers
 
 MEASURES = ("summarize", "binned_ece", "smooth_ece", "ecce_r", "logit_smoothed_ece", "engines")
 FAMILIES = (*MEASURES, "disk", "assess", "memory", "import", "gpu")
@@ -212,7 +212,7 @@ def report(found: Found, settings: Settings, began: dict[str, Any]) -> str:
 
 
 def _how(settings: Settings) -> str:
-    return HOW.format(slow=SLOW, cap=settings.plan.cap, pays=arrays.PAYS_ONCE_LOADED)
+    return HOW.format(slow=SLOW, cap=settings.plan.cap, pays=workers.PAYS_ONCE_LOADED)
 
 
 def main(words: list[str] | None = None) -> int:

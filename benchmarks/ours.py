@@ -27,7 +27,7 @@ def without_numba() -> Iterator[None]:
 
 
 def load_numba() -> None:
-    """Load the kernels: with them in memory they are used from `arrays.PAYS_ONCE_LOADED` rows on."""
+    """Load the kernels: with them in memory they are used from `workers.PAYS_ONCE_LOADED` rows on."""
     import_module("trueness.engines.arrays.compiled")
 
 

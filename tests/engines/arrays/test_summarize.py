@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trueness import binned_ece, ecce, smooth_ece, summarize
-from trueness.engines.arrays import compiled, grid, plain
+from trueness.engines.arrays import compiled, grid, plain, workers
 from trueness.engines.arrays import summarize as arrays
 from trueness.errors import TruenessError
 from trueness.summary.ruler import ruler
@@ -239,8 +239,8 @@ def testcompiled_is_loaded_only_for_sizes_that_pay():
 def test_a_folder_calledcompiled_is_notcompiled(monkeypatch):
     from importlib.machinery import ModuleSpec
 
-    monkeypatch.setattr(arrays, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
-    assert arrays.accelerator(10**9) is None
+    monkeypatch.setattr(workers, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
+    assert workers.accelerator(10**9) is None
 
 
 def test_withoutcompiled_the_answer_is_the_same():

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
-from trueness.engines.arrays.summarize import accelerator, in_threads
+from trueness.engines.arrays.workers import accelerator, in_threads
 from trueness.summary.ruler import SLOTS, Ruler
 
 ORDERS = 6  # moments 0 … 5 of each cell

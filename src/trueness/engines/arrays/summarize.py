@@ -1,11 +1,9 @@
 """Arrays → Summary: chunked NumPy always, compiled kernels in threads when numba is there and n is large enough to pay."""
 
-import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Literal
 
@@ -13,6 +11,7 @@ import numpy as np
 
 from trueness._types import Array, Floats, Ints
 from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
+from trueness.engines.arrays.workers import accelerator, in_threads
 from trueness.errors import InputError
 from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
 from trueness.inputs.rows import (
@@ -27,9 +26,6 @@ from trueness.inputs.rows import (
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
 
-# Loading numba takes about half a second, a compiled pass saves about 10 ns a row: below these sizes NumPy is as good.
-PAYS_ONCE_LOADED = 1 << 18
-PAYS_TO_LOAD = 1 << 22
 _PIECE = 1 << 17  # rows a compiled kernel takes at a time
 _SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
 # What each thread holds decides how many fit in 64 MiB: 5 and 17 MB compiled, 13 and 22 MB plain.
@@ -144,32 +140,6 @@ def nothing_odd(rows: Rows) -> bool:
         return True
 
     return rows.w is None and all(in_threads(0, len(rows), _HARD_THREADS, work))
-
-
-def accelerator(n: int) -> ModuleType | None:
-    """The compiled kernels, when numba is installed and n rows are enough to pay for them."""
-    loaded = "trueness.engines.arrays.compiled" in sys.modules
-    if n < (PAYS_ONCE_LOADED if loaded else PAYS_TO_LOAD):
-        return None
-    spec = find_spec("numba")
-    if spec is None or spec.origin is None:  # absent, or a mere folder of that name
-        return None
-    from trueness.engines.arrays import compiled
-
-    return compiled
-
-
-def in_threads(start: int, stop: int, threads: int, work: Callable[[int, int], Any]) -> list[Any]:
-    """Results of `work(a, b)` over a split of start…stop into as many contiguous parts as there are cores for."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = max(1, min(threads, available))
-    cuts = [start + (stop - start) * i // count for i in range(count + 1)]
-    if count == 1:
-        return [work(start, stop)]
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(work, cuts[:-1], cuts[1:]))
 
 
 def _reduce_segment(rows: Rows, on: Ruler, exponent: int, start: int, stop: int, floats: bool) -> Summary:
