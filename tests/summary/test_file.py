@@ -264,7 +264,9 @@ def at(place, value):
         (header(sources=[["\ud800"]]), "not a trueness summary"),
         (header(sources=[]), "notes that are not there"),
         (header(axes=["g"]), "not a key of 1 values"),
-        (lambda t, a: t.update(keys=[]), "do not follow each other"),
+        (lambda t, a: t.update(keys=[]), "keys without axes"),
+        (lambda t, a: t.update(keys=[[], []]), "keys without axes"),
+        (lambda t, a: t.update(keys=[["a"]]), "keys without axes"),
         (lambda t, a: t.update(keys={}), "no list"),
         (lambda t, a: a.pop("rows"), "other arrays"),
         (lambda t, a: t["header"].pop("bins"), "not a trueness summary"),
@@ -339,6 +341,15 @@ def test_keys_that_are_none(key):
     record = Record({"a": summarize([0], [0.5])}, axes=["g"])
     with pytest.raises(SummaryError, match="do not fit together"):
         read(resigned(lambda t, a: t.update(keys=[[key]]), record), "x")
+
+
+def test_a_record_whose_axes_are_taken_away_is_no_summary():
+    record = Record({"a": summarize([0], [0.5]), "b": summarize([0], [0.5])}, axes=["g"])
+    for keys in ([[], []], [[]]):
+        with pytest.raises(SummaryError, match="do not fit together"):
+            read(resigned(lambda t, a, keys=keys: (t.update(keys=keys), t["header"].update(axes=[])), record), "x")
+    with pytest.raises(SummaryError, match="do not follow each other"):
+        read(resigned(lambda t, a: t.update(keys=[]), record), "x")
 
 
 def test_equal_keys():

@@ -107,6 +107,8 @@ def _laid(array: Any, dtype: str, shape: Sequence[str | int], groups: int) -> ND
 
 def unpack(packed: Packed) -> Summary | Record:
     """The summary or the record; a ValueError where the arrays are those of none."""
+    if not packed.axes and packed.keys != [[]]:
+        raise ValueError("keys without axes")
     on = _checked_ruler(packed)
     _require_shapes(packed)
     _require_sums(packed, on)
