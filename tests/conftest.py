@@ -27,9 +27,9 @@ def shared() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs a browser is of the full tier; what needs a GPU is skipped where there is none."""
+    """What needs a browser or the built pages is of the full tier; what needs a GPU is skipped where there is none."""
     for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
+        if {"browser", "site"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.full)
     gpu = [item for item in items if item.get_closest_marker("gpu")]
     if gpu and not _has_gpu():
