@@ -114,6 +114,7 @@ def test_a_notebook_shows_the_same(found) -> None:
     html = found._repr_html_()
     assert "SmoothECE" in html
     assert all(name in html for name in ("north", "south", "east"))
+    assert "<button" not in html
     assert html.count("<svg") == 2
     assert "<script" not in html
 

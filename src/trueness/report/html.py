@@ -81,9 +81,7 @@ def notebook(assessment: Assessment) -> str:
     pair = f'<div class="pair">{smooth_svg(assessment.smooth_curve)}{cumulative_svg(assessment.cumulative_curve)}</div>'
     notes = "".join(f"<p>Note: {escape(note)}</p>" for note in assessment.notes)
     verdict = f"<p><strong>{_unbroken(escape(assessment.verdict))}</strong></p>"
-    return (
-        f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(assessment)}{pair}{_groups(assessment)}{notes}</div>'
-    )
+    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(assessment)}{pair}{_groups(assessment, sortable=False)}{notes}</div>'
 
 
 def _metrics(assessment: Assessment) -> str:
@@ -149,11 +147,12 @@ def _bins(assessment: Assessment) -> str:
     )
 
 
-def _groups(assessment: Assessment) -> str:
+def _groups(assessment: Assessment, *, sortable: bool = True) -> str:
     if assessment.groups is None:
         return ""
     names = ("group", "rows", "ECCE-R", "p", "p, adjusted")
-    head = "".join(f'<th scope="col"{_right(i)}><button type="button">{name}</button></th>' for i, name in enumerate(names))
+    button = '<button type="button">{}</button>' if sortable else "{}"  # without the page's script it would do nothing
+    head = "".join(f'<th scope="col"{_right(i)}>{button.format(name)}</th>' for i, name in enumerate(names))
     rows = [_group_row(each) for each in assessment.groups.ranked()[:_GROUPS]]
     hidden = len(assessment.groups) - len(rows)
     caption = "Tests of each group; adjusted p-values hold for all groups together (Holm)."
