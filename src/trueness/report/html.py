@@ -81,7 +81,8 @@ def notebook(assessment: Assessment) -> str:
     pair = f'<div class="pair">{smooth_svg(assessment.smooth_curve)}{cumulative_svg(assessment.cumulative_curve)}</div>'
     notes = "".join(f"<p>Note: {escape(note)}</p>" for note in assessment.notes)
     verdict = f"<p><strong>{_unbroken(escape(assessment.verdict))}</strong></p>"
-    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(assessment)}{pair}{_groups(assessment, sortable=False)}{notes}</div>'
+    groups = _groups(assessment, sortable=False)
+    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(assessment)}{pair}{groups}{notes}</div>'
 
 
 def _metrics(assessment: Assessment) -> str:
