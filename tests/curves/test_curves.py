@@ -121,10 +121,15 @@ def test_empty_bins_are_kept() -> None:
 def test_isotonic_curve_is_the_isotonic_fit(kind) -> None:
     y, f, w = sample(kind)
     curve = reliability_curve(y, f, kind="isotonic", sample_weight=w)
-    fit = brute.isotonic(y, f, w)
-    for left, right, height in zip(curve.score[::2], curve.score[1::2], curve.outcome[::2], strict=True):
+    fit, weight = np.asarray(brute.isotonic(y, f, w)), np.ones(len(f)) if w is None else w
+    pieces = zip(curve.score[::2], curve.score[1::2], curve.outcome[::2], curve.weight[::2], strict=True)
+    covered = np.zeros(len(f), dtype=int)
+    for left, right, height, share in pieces:
         inside = (f >= left) & (f <= right)
-        np.testing.assert_allclose(np.asarray(fit)[inside], height, atol=1e-10)
+        covered += inside
+        np.testing.assert_allclose(fit[inside], height, atol=1e-10)
+        assert share == pytest.approx(weight[inside].sum() / weight.sum())
+    assert np.all(covered == 1)  # every score in one piece
     assert curve.decomposition == trueness.decompose(y, f, sample_weight=w)
 
 

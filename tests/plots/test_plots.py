@@ -59,6 +59,18 @@ def test_smooth_diagram_shows_the_curve(kind) -> None:
     assert ("if perfect (95 %)" in labels) == (kind != "soft")
 
 
+def test_smooth_diagram_shows_both_bands_under_their_names() -> None:
+    curve = reliability_curve(*data("plain"))
+    bands = {each.get_label(): each.get_paths()[0].vertices for each in curve.plot().collections}
+    for label, low, high in (
+        ("if perfect (95 %)", curve.consistency_low, curve.consistency_high),
+        ("confidence (95 %)", curve.confidence_low, curve.confidence_high),
+    ):
+        ends = set(map(tuple, bands[label]))
+        for limit in (low, high):
+            assert set(zip(curve.score, limit, strict=True)) <= ends
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_diagrams_show_their_curves(kind) -> None:
     y, f = data(kind)

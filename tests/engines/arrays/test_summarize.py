@@ -384,3 +384,17 @@ def test_extreme_weights_count_alike_in_every_engine(engine):
         summary = summarize(y, f, sample_weight=w)
         assert summary.n == n
         assert dict(summary.rejected) == {}
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["plain", "compiled"])
+def test_rows_left_out_are_counted_in_every_chunk(engine, name, weighted):
+    engine(name)
+    n = 5 * plain.CHUNK
+    f, y, w = np.full(n, 0.25), np.zeros(n), np.ones(n)
+    f[:: plain.CHUNK // 2] = np.nan  # two in every chunk
+    w[1 :: plain.CHUNK] = 0.0
+    summary = summarize(y, f, sample_weight=w if weighted else None, nan="drop")
+    assert summary.rejected["prediction missing or not finite"] == 10
+    assert summary.rejected.get("zero weight", 0) == (5 if weighted else 0)
+    assert summary.n == n - (15 if weighted else 10)

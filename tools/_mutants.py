@@ -1,0 +1,591 @@
+"""Faults for `tools.mutants`: small slips of the kind people make, by room, each with the tests that should notice first."""
+
+from dataclasses import dataclass
+
+METRICS, INFERENCE, ENGINES, SUMMARY = "tests/metrics/", "tests/inference/", "tests/engines/", "tests/summary/"
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A snippet of a file below ``src/trueness`` and what stands there instead."""
+
+    id: str
+    path: str
+    old: str  # occurs once, unless `occurrence` says which
+    new: str
+    tests: tuple[str, ...]
+    occurrence: int | None = None  # counted from 0
+
+
+def mutant(name: str, path: str, old: str, new: str, *tests: str, occurrence: int | None = None) -> Mutant:
+    """A mutant with its tests as they come."""
+    return Mutant(name, path, old, new, tests, occurrence)
+
+
+_SUMMARY = (
+    mutant(
+        "ruler-extra-edge-open",
+        "summary/ruler.py",
+        "passed += inside >= ",
+        "passed += inside > ",
+        SUMMARY + "test_ruler.py",
+        METRICS + "test_binned.py",
+    ),
+    mutant("ruler-last-cell", "summary/ruler.py", "np.minimum(k, FINE - 1,", "np.minimum(k, FINE,", SUMMARY + "test_ruler.py"),
+    mutant("ruler-end-narrow", "summary/ruler.py", "END = 2.0**-6", "END = 2.0**-7", SUMMARY + "test_ruler.py"),
+    mutant(
+        "ruler-bin-of-cell",
+        "summary/ruler.py",
+        'on.edges[:-1], side="right"',
+        'on.edges[:-1], side="left"',
+        METRICS + "test_binned.py",
+    ),
+    mutant(
+        "columns-third-moment",
+        "summary/columns.py",
+        "(self._k * self.wr2 + cubes)",
+        "(self._k * self.wr2)",
+        METRICS + "test_smooth.py",
+        SUMMARY + "test_summary.py",
+    ),
+    mutant(
+        "columns-label-swapped",
+        "summary/columns.py",
+        "return self._power(1, 1)",
+        "return self._power(0, 1)",
+        SUMMARY + "test_summary.py",
+        METRICS + "test_smooth.py",
+    ),
+    mutant(
+        "summary-merge-without-carry",
+        "summary/summary.py",
+        " += sums[numerator] >> NUMERATOR_BITS",
+        " += 0 * sums[numerator]",
+        SUMMARY + "test_summary.py",
+    ),
+    mutant(
+        "summary-digest-without-sums",
+        "summary/summary.py",
+        "(self.cells, self.rows, self.sums)",
+        "(self.cells, self.rows)",
+        SUMMARY + "test_summary.py",
+    ),
+    mutant(
+        "summary-soft-forgotten-in-a-sum",
+        "summary/summary.py",
+        "soft=a.soft or b.soft",
+        "soft=a.soft and b.soft",
+        SUMMARY + "test_summary.py",
+    ),
+    mutant(
+        "file-digest-not-checked",
+        "summary/file.py",
+        "if hashlib.sha256(body).hexdigest().encode() != digest:",
+        "if len(digest) != _DIGEST:",
+        SUMMARY,
+    ),
+)
+
+_INPUTS = (
+    mutant(
+        "labels-pos-label-inverted",
+        "inputs/labels.py",
+        "np.asarray(part == pos_label, dtype=bool)",
+        "np.asarray(part != pos_label, dtype=bool)",
+        "tests/inputs/test_rows.py",
+    ),
+    mutant(
+        "align-index-ignored",
+        "inputs/align.py",
+        "given[k] = given[k].iloc[places]",
+        "given[k] = given[k].iloc[:]",
+        "tests/inputs",
+    ),
+    mutant(
+        "faults-outside-clipped",
+        "inputs/faults.py",
+        "(values > 1.0 + tolerance)",
+        "(values > 2.0 + tolerance)",
+        "tests/inputs",
+    ),
+    mutant(
+        "faults-drop-allows-everything",
+        "inputs/faults.py",
+        'allowed = ("always", "if asked") if nan == "drop"',
+        'allowed = ("always", "if asked", "never") if nan == "drop"',
+        "tests/inputs",
+    ),
+    mutant(
+        "rows-zero-weights-kept",
+        "inputs/rows.py",
+        "keep &= ~zero",
+        "keep &= True",
+        "tests/inputs/test_rows.py",
+        METRICS + "test_laws.py",
+    ),
+    mutant(
+        "classes-softmax-overflows",
+        "inputs/classes.py",
+        "np.exp(logits - logits.max(axis=1, keepdims=True))",
+        "np.exp(logits)",
+        "tests/test_multiclass.py",
+    ),
+    mutant(
+        "multiclass-ties-last",
+        "multiclass.py",
+        "np.arange(scores.shape[1]) < codes[:, None]",
+        "np.arange(scores.shape[1]) > codes[:, None]",
+        "tests/test_multiclass.py",
+    ),
+)
+
+_ENGINES = (
+    mutant("plain-weight-dropped", "engines/arrays/plain.py", "we = weight * e", "we = e", METRICS + "test_laws.py"),
+    mutant(
+        "plain-soft-label-as-hard",
+        "engines/arrays/plain.py",
+        "if np.any(label & (y != 1)):",
+        "if np.any(label & (y > 1)):",
+        METRICS + "test_binned.py",
+        ENGINES + "arrays/test_summarize.py",
+    ),
+    mutant(
+        "plain-zero-weights-counted",
+        "engines/arrays/plain.py",
+        "positive = w > 0",
+        "positive = w >= 0",
+        ENGINES + "arrays/test_summarize.py",
+        "tests/inputs/test_rows.py",
+    ),
+    mutant(
+        "plain-dropped-not-counted",
+        "engines/arrays/summarize.py",
+        "self.counts.update(counts)",
+        "self.counts = counts",
+        ENGINES + "arrays/test_summarize.py::test_rows_left_out_are_counted_in_every_chunk",
+    ),
+    mutant(
+        "compiled-rounds-down",
+        "engines/arrays/compiled.py",
+        "np.int64((square * r) * _TWO31 + 0.5)",
+        "np.int64((square * r) * _TWO31)",
+        ENGINES + "arrays/test_summarize.py",
+    ),
+    mutant(
+        "expressions-correction-dropped",
+        "engines/expressions.py",
+        "k - a.either(g < a.divide(k, m, g), one, zero)",
+        "k",
+        ENGINES + "test_expressions.py",
+    ),
+    mutant(
+        "expressions-edge-open",
+        "engines/expressions.py",
+        "g >= a.divide(k + one, m, g)",
+        "g > a.divide(k + one, m, g)",
+        ENGINES + "test_expressions.py",
+    ),
+    mutant(
+        "expressions-missing-group-as-text",
+        "engines/expressions.py",
+        "None if _is_missing(value) else value",
+        '"(missing)" if _is_missing(value) else value',
+        ENGINES + "test_expressions.py",
+    ),
+    mutant(
+        "torch-label-swapped",
+        "engines/torch/sums.py",
+        '2 * cell + columns["label"].long()',
+        '2 * cell + 1 - columns["label"].long()',
+        ENGINES + "torch",
+    ),
+    mutant("torch-edge-open", "engines/torch/sums.py", "cell += g >= ", "cell += g > ", ENGINES + "torch"),
+    mutant(
+        "sql-identifier-unquoted",
+        "engines/sql/text.py",
+        "quoted = name.replace(words.quote, words.quote * 2)",
+        "quoted = name",
+        ENGINES + "frames/test_frames.py::test_sql_quotes_names_and_labels",
+    ),
+    mutant(
+        "files-resumed-rows-twice",
+        "engines/files/reduction.py",
+        "self._pieces(skip=done)",
+        "self._pieces()",
+        ENGINES + "files/test_checkpoint.py",
+    ),
+    mutant(
+        "files-true-in-capitals",
+        "engines/files/outcomes.py",
+        'label = f"lower{label}"',
+        "pass",
+        ENGINES + "files",
+    ),
+)
+
+_DATA = (
+    mutant(
+        "rows-brier-unweighted",
+        "data/row_sample.py",
+        "(a.w * squares).sum() / a.w.sum()",
+        "squares.mean()",
+        METRICS + "test_scores.py",
+    ),
+    mutant(
+        "rows-sigma-weight-once",
+        "data/row_sample.py",
+        "a.w**2 * spread",
+        "a.w * spread",
+        METRICS + "test_cumulative.py",
+    ),
+    mutant(
+        "rows-contradiction-unseen",
+        "data/row_sample.py",
+        "(a.f <= 0) & (a.y > 0)",
+        "(a.f < 0) & (a.y > 0)",
+        INFERENCE + "test_significance.py",
+    ),
+    mutant(
+        "scales-logit-clip", "data/scales.py", "LOGIT_CLIP = 1e-10", "LOGIT_CLIP = 1e-8", METRICS + "test_logit_smoothed.py"
+    ),
+    mutant(
+        "extremes-without-the-start",
+        "data/extremes.py",
+        "lowest: Point = ORIGIN",
+        "lowest: Point = Point(1.0, 0.0, 0.0)",
+        METRICS + "test_cumulative.py",
+    ),
+    mutant(
+        "points-null-at-one-half",
+        "data/points.py",
+        "np.clip(expected / n, 0.0, 1.0)",
+        "np.full(len(n), 0.5)",
+        INFERENCE + "test_significance.py",
+    ),
+    mutant(
+        "points-signs-always-plus",
+        "data/points.py",
+        "signs = 2.0 * rng.integers(0, 2,",
+        "signs = 2.0 * rng.integers(1, 2,",
+        INFERENCE + "test_intervals.py",
+    ),
+    mutant(
+        "points-effective-rows",
+        "data/points.py",
+        "self.total**2 / float(self.w2.sum())",
+        "float(self.n)",
+        INFERENCE + "test_intervals.py",
+    ),
+)
+
+_SMOOTHING = (
+    mutant(
+        "kernel-without-reflection",
+        "smoothing/kernel.py",
+        "for centre in (f - 2 * k, -f - 2 * k):",
+        "for centre in (f - 2 * k,):",
+        "tests/curves",
+    ),
+    mutant(
+        "fixed-point-tolerance",
+        "smoothing/fixed_point.py",
+        "tolerance: float = 1e-13",
+        "tolerance: float = 1e-6",
+        METRICS + "test_smooth.py",
+    ),
+    mutant(
+        "sigmoid-sign",
+        "smoothing/smoothed.py",
+        "np.where(u < 0, small, 1.0)",
+        "np.where(u > 0, small, 1.0)",
+        METRICS + "test_logit_smoothed.py",
+    ),
+    mutant(
+        "integral-sign-changes-uncut",
+        "smoothing/integral.py",
+        "np.abs(part) + np.abs(full[crossing] - part)",
+        "np.abs(full[crossing])",
+        METRICS + "test_smooth.py",
+    ),
+    mutant(
+        "cosine-damping",
+        "smoothing/cosine.py",
+        "np.exp(-share * (sigma * frequency) ** 2)",
+        "np.exp(-share * sigma * frequency**2)",
+        METRICS + "test_smooth.py",
+    ),
+)
+
+_METRICS = (
+    mutant(
+        "binned-l2-without-root",
+        "metrics/binned.py",
+        "float(np.sqrt(max(float((share * squares).sum()), 0.0)))",
+        "max(float((share * squares).sum()), 0.0)",
+        METRICS + "test_binned.py",
+    ),
+    mutant(
+        "binned-debias-sign",
+        "metrics/binned.py",
+        "squares - mean * (1 - mean) / others",
+        "squares + mean * (1 - mean) / others",
+        METRICS + "test_binned.py",
+        occurrence=0,
+    ),
+    mutant(
+        "binned-drawn-debias-sign",
+        "metrics/binned.py",
+        "squares - mean * (1 - mean) / others",
+        "squares + mean * (1 - mean) / others",
+        INFERENCE + "test_floor.py",
+        occurrence=1,
+    ),
+    mutant(
+        "binned-ties-straddle",
+        "metrics/binned.py",
+        "np.unique(rows.f, return_inverse=True)",
+        "(np.sort(rows.f), np.argsort(np.argsort(rows.f)))",
+        METRICS + "test_binned.py",
+    ),
+    mutant(
+        "cumulative-draws-without-the-start",
+        "metrics/cumulative.py",
+        "np.minimum(c.min(axis=1), 0.0)",
+        "c.min(axis=1)",
+        INFERENCE + "test_significance.py",
+    ),
+    mutant(
+        "cumulative-worst-ends-swapped",
+        "metrics/cumulative.py",
+        "low=first.score,\n        high=last.score,",
+        "low=last.score,\n        high=first.score,",
+        METRICS + "test_cumulative.py",
+    ),
+    mutant(
+        "logit-uniform-noise-width",
+        "metrics/logit_smoothed.py",
+        "cuts = np.concatenate([h - sigma / 2, h + sigma / 2])",
+        "cuts = np.concatenate([h - sigma, h + sigma])",
+        METRICS + "test_logit_smoothed.py",
+    ),
+    mutant(
+        "scores-log-loss-clipped",
+        "metrics/scores.py",
+        "xlogy(y, f)",
+        "xlogy(y, np.clip(f, 1e-15, 1))",
+        METRICS + "test_scores.py",
+    ),
+    mutant(
+        "scores-parts-swapped",
+        "metrics/scores.py",
+        "miscalibration=max(own - best, 0.0),\n        discrimination=max(flat - best, 0.0),",
+        "miscalibration=max(flat - best, 0.0),\n        discrimination=max(own - best, 0.0),",
+        METRICS + "test_scores.py",
+    ),
+    mutant(
+        "scores-isotonic-unweighted",
+        "metrics/scores.py",
+        "weights=runs.weight",
+        "weights=None",
+        METRICS + "test_scores.py",
+    ),
+    mutant(
+        "distance-upper-bound",
+        "metrics/distance.py",
+        "min(2 * weak, 2 * smooth, by_score)",
+        "min(2 * weak, 2 * smooth)",
+        METRICS + "test_distance.py",
+    ),
+    mutant("distance-half-a-jump", "metrics/distance.py", "jump.append(2 * d)", "jump.append(d)", METRICS + "test_distance.py"),
+)
+
+_INFERENCE = (
+    mutant(
+        "brownian-range-factor",
+        "brownian.py",
+        "return 8 * total",
+        "return 4 * total",
+        "tests/test_brownian.py",
+    ),
+    mutant(
+        "significance-wrong-tail",
+        "inference/significance.py",
+        "pvalue=max(law.sf(standardized), _SMALLEST)",
+        "pvalue=max(law.cdf(standardized), _SMALLEST)",
+        INFERENCE + "test_significance.py",
+    ),
+    mutant(
+        "simulation-p-without-plus-one",
+        "inference/simulation.py",
+        "return (1 + int(",
+        "return (int(",
+        INFERENCE + "test_significance.py",
+    ),
+    mutant(
+        "simulation-ties-do-not-reach",
+        "inference/simulation.py",
+        "self.null >= self.observed * _SAME",
+        "self.null > self.observed",
+        INFERENCE + "test_significance.py",
+    ),
+    mutant(
+        "simulation-few-rows",
+        "inference/simulation.py",
+        "points.n < FEW_ROWS",
+        "points.n <= FEW_ROWS",
+        INFERENCE + "test_significance.py",
+    ),
+    mutant(
+        "intervals-kappa-sign",
+        "inference/intervals.py",
+        "np.abs(1 - 2 * points.score)",
+        "(1 - 2 * points.score)",
+        INFERENCE + "test_intervals.py",
+    ),
+    mutant(
+        "intervals-whole-alpha",
+        "inference/intervals.py",
+        "normal_quantile(alpha / 2)",
+        "normal_quantile(alpha)",
+        INFERENCE + "test_intervals.py",
+    ),
+    mutant(
+        "drawing-whole-alpha",
+        "metrics/drawing.py",
+        "alpha / 2) for norms",
+        "alpha) for norms",
+        INFERENCE + "test_intervals.py",
+    ),
+    mutant(
+        "floor-median",
+        "inference/floor.py",
+        "float(drawn.null.mean())",
+        "float(sorted(drawn.null)[len(drawn.null) // 2])",
+        INFERENCE + "test_floor.py",
+    ),
+    mutant(
+        "groups-holm-without-maximum",
+        "inference/groups.py",
+        "max(largest, min(log10_pvalues",
+        "max(-math.inf, min(log10_pvalues",
+        INFERENCE + "test_groups.py",
+    ),
+    mutant(
+        "groups-holm-factor",
+        "inference/groups.py",
+        "math.log10(len(order) - rank)",
+        "math.log10(len(order) - rank + 1)",
+        INFERENCE + "test_groups.py",
+    ),
+    mutant(
+        "groups-missing-merged",
+        "inference/groups.py",
+        "code.setdefault(group, len(code))",
+        "code.setdefault(MISSING if group is None else group, len(code))",
+        INFERENCE + "test_groups.py",
+    ),
+    mutant(
+        "groups-one-seed-for-all",
+        "inference/groups.py",
+        "seeds[place] >>",
+        "seeds[0] >>",
+        INFERENCE + "test_groups.py",
+    ),
+    mutant(
+        "differences-unpaired",
+        "inference/differences.py",
+        "(w**2 * (gap - mean) ** 2).sum()",
+        "(w**2 * ((loss_a - loss_a.mean()) ** 2 + (loss_b - loss_b.mean()) ** 2)).sum()",
+        INFERENCE + "test_differences.py",
+    ),
+    mutant(
+        "differences-bounds-from-the-wrong-ends",
+        "inference/differences.py",
+        '"low": a.low - b.high, "high": a.high - b.low',
+        '"low": a.low - b.low, "high": a.high - b.high',
+        INFERENCE + "test_differences.py",
+    ),
+)
+
+_RESULTS = (
+    mutant(
+        "curves-isotonic-block-short",
+        "curves/isotonic_curve.py",
+        "points.score[last]]",
+        "points.score[first]]",
+        "tests/curves",
+    ),
+    mutant(
+        "curves-exact-whole-alpha", "curves/binned_curve.py", "n - ones + 1, alpha / 2)", "n - ones + 1, alpha)", "tests/curves"
+    ),
+    mutant("plots-band-of-the-other-kind", "plots/draw.py", "curve.confidence_low,", "curve.consistency_low,", "tests/plots"),
+    mutant(
+        "verdict-too-high-for-too-low",
+        "verdict.py",
+        "too {'high' if worst.mean_gap < 0 else 'low'}",
+        "too {'high' if worst.mean_gap > 0 else 'low'}",
+        "tests/test_assessment.py",
+    ),
+    mutant(
+        "recalibrate-clipped-not-reflected",
+        "recalibrate.py",
+        "np.where(x > 1, 2 - x, x)",
+        "np.clip(x, 0, 1)",
+        "tests/test_recalibrate.py",
+    ),
+    mutant(
+        "report-title-unescaped",
+        "report/html.py",
+        "<h1>{escape(clean(title, 200))}</h1>",
+        "<h1>{clean(title, 200)}</h1>",
+        "tests/report",
+    ),
+    mutant(
+        "report-group-unescaped",
+        "report/html.py",
+        "map(escape, each.cells(120))",
+        "map(str, each.cells(120))",
+        "tests/report",
+    ),
+    mutant(
+        "report-comparison-unescaped",
+        "report/compare.py",
+        "{escape(first)}</th>",
+        "{first}</th>",
+        "tests/report",
+    ),
+    mutant(
+        "cli-failed-check-exits-0",
+        "cli/commands.py",
+        "raise SystemExit(FAILED)",
+        "raise SystemExit(0)",
+        "tests/cli/test_check.py",
+    ),
+    mutant(
+        "cli-limit-reached-fails",
+        "cli/check.py",
+        "passed = value <= limit",
+        "passed = value < limit",
+        "tests/cli/test_check.py",
+    ),
+    mutant(
+        "atomic-written-in-place",
+        "_atomic.py",
+        "os.replace(temporary, target)",
+        'open(target, "wb").write(content)',
+        "tests/test_atomic.py",
+        "tests/cli/test_writing.py",
+        occurrence=0,
+    ),
+    mutant(
+        "atomic-leftover",
+        "_atomic.py",
+        "            _remove(temporary)\n            raise",
+        "            raise",
+        "tests/test_atomic.py",
+        "tests/cli/test_writing.py",
+    ),
+    mutant("json-nan", "_json.py", "value if math.isfinite(value) else None", "value", "tests/test_json.py"),
+)
+
+MUTANTS = (*_SUMMARY, *_INPUTS, *_ENGINES, *_DATA, *_SMOOTHING, *_METRICS, *_INFERENCE, *_RESULTS)
