@@ -73,8 +73,8 @@ _SUMMARY = (
     mutant(
         "summary-soft-forgotten-in-a-sum",
         "summary/summary.py",
-        "soft=a.soft or b.soft",
-        "soft=a.soft and b.soft",
+        "soft=any(part.soft for part in parts)",
+        "soft=all(part.soft for part in parts)",
         SUMMARY + "test_summary.py",
     ),
     mutant(
