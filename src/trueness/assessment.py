@@ -30,7 +30,7 @@ from trueness.options import check_level, check_seed
 from trueness.summary.record import total_of
 from trueness.summary.ruler import SLOTS
 from trueness.summary.summary import Summary
-from trueness.verdict import certainties, finding
+from trueness.verdict import certainties, finding, others
 
 _GROUPS = 12  # groups that are printed
 HEADLINE, STATISTIC = "smooth_ece", "ecce_r"
@@ -111,9 +111,10 @@ class Assessment:
         high = None if math.isnan(self.interval.high) else self.interval.high
         if (wrong := self.data.contradictions).total and not self.data.soft:
             rest = self.data.without_contradictions()
-            words = certainties(wrong, self.n - wrong.total) + " "
+            words = certainties(wrong)
             if rest is None or test.rest is None:
-                return words.strip()
+                return words
+            words = f"{words} {others(self.n, wrong)}: "
             test, error, size, high = test.rest, ecce(rest), f"of all rows {size}", None
         sentence = finding(error, significant=test.pvalue < 1 - self.level, high=high)
         return f"{words}{sentence} (ECCE-R p {test.shown}; {size})."

@@ -26,12 +26,15 @@ def _way(worst: WorstInterval) -> str:
     return "Over-confident" if worst.mean_gap < 0 else "Under-confident"
 
 
-def certainties(wrong: Contradictions, others: int) -> str:
-    """Certain predictions that were wrong, in words with their count, and how many rows are left."""
-    parts = []
-    if wrong.failed:
-        parts.append(f"{wrong.failed} {'prediction' if wrong.failed == 1 else 'predictions'} of 1 did not happen")
-    if wrong.happened:
-        parts.append(f"{wrong.happened} {'prediction' if wrong.happened == 1 else 'predictions'} of 0 did happen")
-    rest = f" The other {others} rows:" if others else ""
-    return f"Certain and wrong: {' and '.join(parts)}, which calibrated predictions never do.{rest}"
+def certainties(wrong: Contradictions) -> str:
+    """Certain predictions that were wrong, in words with their count."""
+    counts = ((wrong.failed, "of 1 did not happen"), (wrong.happened, "of 0 did happen"))
+    parts = [f"{count} prediction{'' if count == 1 else 's'} {what}" for count, what in counts if count]
+    bound = "at least " if wrong.at_least else ""
+    return f"Certain and wrong: {bound}{' and '.join(parts)}, which calibrated predictions never do."
+
+
+def others(n: int, wrong: Contradictions) -> str:
+    """The rows that are left of so many."""
+    count = n - wrong.total
+    return "The other rows" if wrong.at_least else f"The other {count} row{'' if count == 1 else 's'}"

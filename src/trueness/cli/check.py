@@ -150,4 +150,4 @@ def _held_to(
     text = f"{text}, {percent(level)} interval {interval.low:.4g} to {high:.4g}, limit {limit:g}"
     if passed and not upper:
         return value, True, f"{text}, exceeded within noise"
-    return value, passed, text if passed else f"{text}, exceeded by {bound - limit:.4g}"
+    return high if upper else value, passed, text if passed else f"{text}, exceeded by {bound - limit:.4g}"

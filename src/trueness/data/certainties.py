@@ -8,6 +8,7 @@ class Contradictions(NamedTuple):
 
     happened: int
     failed: int
+    at_least: bool = False  # whether there may be more: sums of weights do not tell how many rows they are of
 
     @property
     def total(self) -> int:

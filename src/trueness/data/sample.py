@@ -109,11 +109,11 @@ Given: TypeAlias = Values | Summary | Sample
 
 def as_sample(y_true: Given, y_prob: Values | None = None, sample_weight: Values | None = None, names: Names = NAMES) -> Sample:
     """A function's arguments as a sample: a summary alone, outcomes and predictions, or a sample made before."""
+    if isinstance(y_true, RowSample | SummarySample | Summary) and (y_prob is not None or sample_weight is not None):
+        raise InputError(f"{names[1]}, {names[2]}: a summary already holds these; pass the summary alone.")
     if isinstance(y_true, RowSample | SummarySample):
         return y_true
     if isinstance(y_true, Summary):
-        if y_prob is not None or sample_weight is not None:
-            raise InputError(f"{names[1]}, {names[2]}: a summary already holds these; pass the summary alone.")
         if y_true.n == 0:
             raise InputError("no rows: the summary is empty. Add a summary that holds rows first.")
         return SummarySample(y_true)

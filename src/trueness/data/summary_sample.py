@@ -1,6 +1,5 @@
 """The sums of rows as a sample."""
 
-import math
 from functools import cached_property
 from typing import NoReturn
 
@@ -110,15 +109,20 @@ class SummarySample:
 
     @property
     def contradictions(self) -> Contradictions:
-        e = self._sums.moments.e
-        happened, failed = (float(np.abs(e[cells]).sum()) for cells in self._contradicted)
-        return Contradictions(math.ceil(happened), math.ceil(failed))
+        """Counted in integer sums; of weights or soft labels one for each such cell, at least."""
+        e, exact = self._sums.moments.e, self._sums.exact
+        happened, failed = (np.abs(e[cells]) if exact else np.ones(cells.sum()) for cells in self._contradicted)
+        counts = round(float(happened.sum())), round(float(failed.sum()))
+        return Contradictions(*counts, at_least=not exact and sum(counts) > 0)
 
     def without_contradictions(self) -> "SummarySample | None":
-        """Rows of these cells that were right add nothing to any sum, so the cells go as a whole."""
+        """Without the rows that contradict; where sums do not tell these from others of their cells, without the cells."""
         happened, failed = self._contradicted
-        kept = ~(happened | failed)
-        return SummarySample(self._sums.of_cells(kept)) if kept.any() else None
+        if not self._sums.exact:
+            kept = ~(happened | failed)
+            return SummarySample(self._sums.of_cells(kept)) if kept.any() else None
+        rest = self._sums.without_label(1, happened).without_label(0, failed)
+        return SummarySample(rest) if rest.n else None
 
     def residual_signs(self, *, frequency: bool = False) -> tuple[int, int]:
         """By Cauchy and Schwarz no fewer than (Σw·max(r, 0))²/Σw²r² residuals are above 0."""
@@ -130,5 +134,10 @@ class SummarySample:
     def lowest_score(self, low: float, high: float, *, closed: bool) -> float:
         edges, cells = self._sums.ruler.edges, self._sums.cells
         above = low if closed else np.nextafter(low, 2.0)
-        reaching = cells[edges[cells + 1] > above]  # cells that may hold scores above `low`
-        return float(min(max(edges[reaching[0]], low), high)) if len(reaching) else high
+        m, unit = self._sums.moments, self._sums.ruler.unit[cells]
+        single = m.spread * unit**2 <= 1e-8 * m.weight  # all rows of the cell have one score
+        reaching = edges[cells + 1] > above  # cells that may hold scores above `low`
+        if not closed:
+            reaching &= ~(single & (np.abs(m.mean - low) * unit <= 1e-8))
+        places = np.flatnonzero(reaching)
+        return float(min(max(edges[cells[places[0]]], low), high)) if len(places) else high

@@ -151,9 +151,10 @@ def outcome_of(
     fields |= {"method": "simulated" if simulated else "asymptotic"}
     if times := sample.contradictions.total:
         zero = "0" if sample.has_rows else "0 (below 1e-15 in a summary)"
-        reason = f"an event of predicted probability {zero} was observed, {times} times"
+        wrong = f"{'at least ' if sample.contradictions.at_least else ''}{times} time{'' if times == 1 else 's'}"
+        reason = f"an event of predicted probability {zero} was observed, {wrong}"
         fields |= {"standardized": math.inf, "pvalue": 0.0, "log10_pvalue": -math.inf}
-        others = _rest(bound, resampling, method, resamples, seed) if rest else None
+        others = _rest(bound, resampling, method, resamples, seed, progress) if rest else None
         return CalibrationTest(**fields, reason=reason, rest=others)
     if sigma == 0:
         reason = "every prediction is 0 or 1 and none is contradicted"
@@ -165,13 +166,15 @@ def outcome_of(
     return _simulated(fields, bound, drawn, sigma, reason, seed, sample)
 
 
-def _rest(bound: BoundMetric, resampling: Resampling, method: str, resamples: int, seed: int) -> CalibrationTest | None:
+def _rest(
+    bound: BoundMetric, resampling: Resampling, method: str, resamples: int, seed: int, progress: Progress | None
+) -> CalibrationTest | None:
     """The test of the rows that no certain prediction was wrong for."""
     sample = resampling.sample.without_contradictions()
     if sample is None:
         return None
     others = Resampling(sample, [bound], frequency=resampling.frequency)
-    return outcome_of(bound, bound.value(sample), others, method, resamples, seed)
+    return outcome_of(bound, bound.value(sample), others, method, resamples, seed, progress)
 
 
 def _simulated(
@@ -182,7 +185,7 @@ def _simulated(
         reason = f"{reason}; value and p from the cells of the summary"
     pvalue = drawn.pvalue()
     spread = float(drawn.null.std())
-    above = (drawn.observed - float(drawn.null.mean())) / spread if spread > 0 else math.nan
+    above = (drawn.observed - float(drawn.null.mean())) / spread if spread > 1e-14 else math.nan
     return CalibrationTest(
         **fields,
         standardized=fields["value"] / sigma if bound.law is not None else above,

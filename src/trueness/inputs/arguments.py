@@ -59,7 +59,11 @@ def column_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
         return () if by is None else (by,)
     if not isinstance(by, Iterable):
         raise InputError(f"by={show(by)} is not the name of a column. Pass a name, or a list of names.")
-    return tuple(by)
+    names = tuple(by)
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"by: column {show(name)} is named twice. Name each column once.")
+    return names
 
 
 def _given(name: str | None) -> tuple[str, ...]:

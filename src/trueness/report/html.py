@@ -79,7 +79,7 @@ def notebook(assessment: Assessment) -> str:
     """Verdict, table and both diagrams for a notebook's cell; follows its light or dark page as far as colours allow."""
     style = part("notebook.css")
     pair = f'<div class="pair">{smooth_svg(assessment.smooth_curve)}{cumulative_svg(assessment.cumulative_curve)}</div>'
-    notes = "".join(f"<p>Note: {escape(note)}</p>" for note in assessment.notes)
+    notes = "".join(f"<p>Note: {escape(clean(note, 1000))}</p>" for note in assessment.notes)
     verdict = f"<p><strong>{_unbroken(escape(assessment.verdict))}</strong></p>"
     groups = _groups(assessment, sortable=False)
     return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(assessment)}{pair}{groups}{notes}</div>'
@@ -234,7 +234,7 @@ def _embedded(assessment: Assessment) -> str:
 
 
 def _results(assessment: Assessment) -> dict[str, Any]:
-    """What was assessment; of very many groups those that the page lists."""
+    """What was found; of very many groups those that the page lists."""
     embedded = assessment.to_dict()
     if assessment.groups is not None and len(assessment.groups) > _GROUPS:
         names = {id(each) for each in assessment.groups.ranked()[:_GROUPS]}

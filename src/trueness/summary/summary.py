@@ -141,6 +141,13 @@ class Summary:
         """The rows of some cells."""
         return replace(self, cells=self.cells[kept], rows=self.rows[kept], sums=self.sums[:, kept], extremes=None)
 
+    def without_label(self, label: int, cells: NDArray[np.bool_]) -> "Summary":
+        """Integer sums without the rows of one label in some cells."""
+        sums, width = self.sums.copy(), len(INTEGER_SUMS)
+        sums[width * label : width * (label + 1), cells] = 0
+        rows = sums[0] + sums[width]
+        return replace(self, sums=sums, rows=rows, extremes=None).of_cells(rows > 0)
+
     def as_float(self) -> "Summary":
         """The same rows in a float summary."""
         return replace(self, sums=np.array([getattr(self.columns, name) for name in FLOAT_SUMS])) if self.exact else self

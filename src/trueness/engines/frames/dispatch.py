@@ -6,6 +6,7 @@ from typing import Any, Literal, overload
 from trueness.engines.exact import summary_or_record
 from trueness.engines.frames.memory import Names, Reduced, Settings, added_by_group, reduce_columns
 from trueness.errors import InputError
+from trueness.inputs.arguments import column_names
 from trueness.inputs.columns import roots
 from trueness.inputs.frames import unwrapped
 from trueness.inputs.remedies import option
@@ -90,7 +91,7 @@ def summarize_frame(
     2
     """
     on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
-    groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    groups = column_names(by)
     names = {"outcome": outcome, "prediction": prediction, "weight": weight}
     check_options(nan, pos_label=pos_label)
     frame = unwrapped(frame)
