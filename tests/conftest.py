@@ -12,7 +12,7 @@ SHARED = Path(os.environ.get("TRUENESS_SHARED") or ROOT.parent / "shared")
 NO_SKIP = os.environ.get("TRUENESS_NO_SKIP", "") not in ("", "0")
 
 _CALM = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("everyday", max_examples=50, derandomize=True, database=None, **_CALM)
+settings.register_profile("everyday", max_examples=25, derandomize=True, database=None, **_CALM)
 settings.register_profile("thorough", max_examples=1000, **_CALM)
 settings.load_profile(os.environ.get("TRUENESS_HYPOTHESIS", "everyday"))
 

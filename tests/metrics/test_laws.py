@@ -22,8 +22,8 @@ from trueness import (
 from trueness.errors import NeedsRowsError
 from trueness.metrics.registry import METRICS
 
-# A quarter of the profile's examples: there are some thirty settings of a metric for each law.
-LAW = settings(max_examples=settings().max_examples // 4, deadline=None, suppress_health_check=list(HealthCheck))
+# Half of the profile's examples: there are some thirty settings of a metric for each law.
+LAW = settings(max_examples=settings().max_examples // 2, deadline=None, suppress_health_check=list(HealthCheck))
 
 # DESIGN 4, from rows: what two right answers may differ by. Anything not named here is exact to 1e-12 absolute.
 RELATIVE = {

@@ -121,7 +121,7 @@ class SummarySample:
         if not self._sums.exact:
             kept = ~(happened | failed)
             return SummarySample(self._sums.of_cells(kept)) if kept.any() else None
-        rest = self._sums.without_label(1, happened).without_label(0, failed)
+        rest = self._sums.without_labels(failed, happened)
         return SummarySample(rest) if rest.n else None
 
     def residual_signs(self, *, frequency: bool = False) -> tuple[int, int]:

@@ -141,10 +141,11 @@ class Summary:
         """The rows of some cells."""
         return replace(self, cells=self.cells[kept], rows=self.rows[kept], sums=self.sums[:, kept], extremes=None)
 
-    def without_label(self, label: int, cells: NDArray[np.bool_]) -> "Summary":
-        """Integer sums without the rows of one label in some cells."""
+    def without_labels(self, zeros: NDArray[np.bool_], ones: NDArray[np.bool_]) -> "Summary":
+        """Integer sums without the rows of label 0 in some cells, and of label 1 in others."""
         sums, width = self.sums.copy(), len(INTEGER_SUMS)
-        sums[width * label : width * (label + 1), cells] = 0
+        sums[:width, zeros] = 0
+        sums[width:, ones] = 0
         rows = sums[0] + sums[width]
         return replace(self, sums=sums, rows=rows, extremes=None).of_cells(rows > 0)
 
