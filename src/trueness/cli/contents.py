@@ -49,7 +49,12 @@ def shown(path: str, inside: dict[str, Any]) -> str:
         ("cells", f"{inside['cells']} hold rows, of {inside['ruler_cells']} on the ruler{merged}"),
         ("bins", f"{bins} besides the standard ones" if bins else "the standard ones"),
         ("sums", inside["sums"]),
-        ("extremes", "kept: ECCE is exact" if inside["extremes"] else "not kept: ECCE has bounds"),
+        (
+            "extremes",
+            ("kept: ECCE of all rows is exact" if inside["axes"] else "kept: ECCE is exact")
+            if inside["extremes"]
+            else "not kept: ECCE has bounds",
+        ),
         ("digest", inside["digest"]),
         *(("note", clean(note, most=1000)) for note in inside["notes"]),
     ]

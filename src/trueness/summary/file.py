@@ -108,7 +108,8 @@ def read(content: bytes, name: str) -> Content:
     """Whatever a file's bytes hold; a file that is damaged or something else is an error, never a number."""
     body, digest = content[:-_DIGEST], content[-_DIGEST:]
     if not content.startswith(b"PK") or len(content) <= _DIGEST:
-        raise SummaryError(f"{name!r}: not a trueness summary. Write one with Summary.save.")
+        what = f"{name!r}: not a trueness summary. Write one with "
+        raise SummaryError(f"{what}Summary.save.", shell=f"{what}trueness summarize.")  # noqa: S604 - words
     if hashlib.sha256(body).hexdigest().encode() != digest:
         raise SummaryError(
             f"{name!r}: damaged or not a trueness summary (its digest does not match its content). Make it again."

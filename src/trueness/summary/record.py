@@ -46,8 +46,8 @@ class Record(Mapping[Any, Summary]):
     _summaries: dict[Any, Summary]
 
     def __init__(self, summaries: Mapping[Any, Summary], *, axes: Sequence[str], extremes: Extremes | None = None) -> None:
+        _require_summaries(summaries, _axes(axes))
         self.__dict__.update(_summaries=dict(summaries), axes=_axes(axes), extremes=extremes)
-        _require_summaries(self._summaries, self.axes)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"a record cannot be changed: {name!r} is not set. Make another one.")
@@ -192,16 +192,18 @@ def _added_by_key(parts: Iterable[tuple[Any, Summary]]) -> dict[Any, Summary]:
 
 
 def _axes(axes: Sequence[str]) -> tuple[str, ...]:
-    names = (axes,) if isinstance(axes, str) else tuple(axes)
-    if not names or not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+    names = (axes,) if isinstance(axes, str) else tuple(axes) if isinstance(axes, Iterable) else ()
+    # A lone surrogate is no text: it could not be saved.
+    named = all(isinstance(name, str) and name.encode("utf-8", "ignore").decode() == name for name in names)
+    if not names or not named or len(set(names)) < len(names):
         raise SummaryError(f"axes: {axes!r} does not name what the keys are values of. Pass different names, one an axis.")
     return names
 
 
 def _require_summaries(summaries: Mapping[Any, Any], axes: tuple[str, ...]) -> None:
     """At least one, all of them summaries on one ruler, under keys of as many values as there are axes."""
-    if not summaries:
-        raise SummaryError("no summaries: a record holds at least one.")
+    if not isinstance(summaries, Mapping) or not summaries:
+        raise SummaryError("no summaries: a record holds at least one. Pass {key: Summary}.")
     ruler: Ruler | None = None
     for key, summary in summaries.items():
         if not isinstance(summary, Summary):
