@@ -53,9 +53,8 @@ class SummarySample:
 
     def rows(self, what: str, names: tuple[str, str, str] | None = None) -> NoReturn:
         outcomes, predictions, _ = names or ("y_true", "y_prob", "")
-        raise NeedsRowsError(
-            f"{what} needs the rows themselves; a summary does not hold them. Pass {outcomes} and {predictions}."
-        )
+        text = f"{what} needs the rows themselves; a summary does not hold them. Pass "
+        raise NeedsRowsError(f"{text}{outcomes} and {predictions}.", shell=f"{text}files of rows.")  # noqa: S604 - words
 
     def points(self, *, rows: bool = False, bins: tuple[int, ...] = (), frequency: bool = False) -> Points:
         if rows:
