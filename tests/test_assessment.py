@@ -191,8 +191,8 @@ def test_the_range_begins_at_the_smallest_score_and_decides_the_word() -> None:
     for data in ((y, p), (summarize(y, p),)):
         assert assess(*data).verdict.startswith("Over-confident: predictions between 0.55 and 0.74 are 16 points too high")
     assert assess(np.ones(300), np.full(300, 0.5)).verdict.startswith("Too low: predictions of 0.50 are 50 points too low")
-    rare = rng.beta(2, 500, 100_000)
-    verdict = assess(rng.random(100_000) < 1.3 * rare, rare).verdict
+    rare = rng.beta(2, 500, 40_000)
+    verdict = assess(rng.random(40_000) < 1.5 * rare, rare).verdict
     assert re.search(r"predictions between 0\.0\d\d\d and 0\.0\d\d\d are 0\.\d+ points too low", verdict)
 
 
@@ -263,13 +263,13 @@ def test_frames_that_compute_elsewhere() -> None:
     import dask.dataframe as dd
     import duckdb
 
-    table = pa.table({"y": Y, "p": P, "g": np.where(P < 0.5, "low", "high")})
-    expected = assess(summarize(Y, P))
+    table = pa.table({"y": Y[FEW], "p": P[FEW], "g": np.where(P[FEW] < 0.5, "low", "high")})
+    expected = assess(summarize(Y[FEW], P[FEW]))
     polars = pl.from_arrow(table)
     for frame in (polars.lazy(), duckdb.connect().from_arrow(table), dd.from_pandas(table.to_pandas(), npartitions=3)):
         found = assess(frame, outcome="y", prediction="p")
         assert found["smooth_ece"].value == expected["smooth_ece"].value
-        assert found["ecce_r"].value == pytest.approx(trueness.ecce_r(Y, P), abs=1e-4)
+        assert found["ecce_r"].value == pytest.approx(trueness.ecce_r(Y[FEW], P[FEW]), abs=1e-4)
     grouped = assess(polars.lazy(), outcome="y", prediction="p", by="g")
     assert [each.group for each in grouped.groups] == ["high", "low"]
     with pytest.raises(TruenessError, match="prediction is missing"):

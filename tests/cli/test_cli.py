@@ -200,6 +200,7 @@ def test_table_aligns_its_columns():
     assert _text.table(("a", "bb"), [("ccc", "d")]) == "a    bb\n---  --\nccc  d"
 
 
+@pytest.mark.full
 def test_demo_data_are_what_they_are_said_to_be():
     y_true, y_prob, truth = demo.make_demo(n=1_000_000, seed=1)
     gap = y_prob - truth

@@ -99,6 +99,7 @@ def test_the_page_is_short(call):
     assert "and 188 more groups" in out
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["a.parquet", "a.csv.gz", "a.ndjson", "-"])
 def test_every_kind_of_source(call, monkeypatch, name):
     expected = call("assess", *ROWS)
@@ -366,6 +367,7 @@ def test_compare_columns(result, call):
     assert call("compare", "a.csv", "-y", "y", "-p", "p", "-p", "q")[1] == f"{expected}\n"
 
 
+@pytest.mark.full
 def test_compare_files_row_by_row(result):
     write("b.csv", {"y": Y, "p": TRUTH})
     found = result("compare", "a.csv", "b.csv", "-y", "y", "-p", "p")
@@ -373,6 +375,7 @@ def test_compare_files_row_by_row(result):
     assert found["values"] == json.loads(json.dumps(trueness.compare(Y, {"a.csv": F, "b.csv": TRUTH}).to_dict()))["values"]
 
 
+@pytest.mark.full
 def test_compare_files_by_key(result, call):
     order = np.random.default_rng(3).permutation(N)
     write("b.csv", {"p": TRUTH[order], "id": order, "y": Y[order]})
@@ -428,6 +431,7 @@ def test_compare_drops_what_any_predictor_lacks_and_says_so(result):
 # summarize and merge
 
 
+@pytest.mark.full
 def test_summaries_of_days_make_the_week(call, result):
     half = N // 2
     write("1.csv", {"y": Y[:half], "p": F[:half]})
@@ -684,6 +688,7 @@ def test_progress_on_a_terminal_only(call):
 # Real data
 
 
+@pytest.mark.full
 def test_imagenet_and_solar_flares_through_the_command(shared, result):
     reference = json.loads((shared / "reference" / "datasets.json").read_text())
     with gzip.open(shared / "data" / "imagenet_resnet34.csv.gz", "rt") as file:
@@ -792,6 +797,7 @@ def test_standard_input_is_named(result, monkeypatch):
     assert "standard input" in result("compare", "b.csv", "-", "-y", "y", "-p", "p")["values"]["smooth_ece"]
 
 
+@pytest.mark.full
 def test_groups_from_files_are_those_of_arrays(result):
     groups = {"int": np.arange(N) % 3, "bool": np.arange(N) % 2 == 0, "text": G}
     pq.write_table(pa.table({"y": Y, "p": F, **groups}), "groups.parquet")

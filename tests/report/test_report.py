@@ -95,6 +95,7 @@ def test_the_embedded_results_are_those_of_the_assessment(found, page) -> None:
     assert held["results"] == json.loads(json.dumps(found.to_dict()))
 
 
+@pytest.mark.full
 def test_a_large_report_stays_small() -> None:
     rng = np.random.default_rng(0)
     f = rng.random(300_000)

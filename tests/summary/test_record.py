@@ -173,6 +173,7 @@ def test_parts_in_any_order_add_up_to_the_whole(rows):
     assert whole.total() == summarize([y for _, y, _ in rows], [f for _, _, f in rows])
 
 
+@pytest.mark.full
 def test_many_groups_stay_feasible():
     groups = 20_000
     part = summarize([0, 1], [0.2, 0.7])

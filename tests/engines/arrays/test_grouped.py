@@ -132,6 +132,7 @@ def test_numbers_of_other_types_in_other_files_are_the_same_groups(tmp_path):
     assert {float(group): part.n for group, part in found.items()} == {float(group): n for group, n in expected.items()}
 
 
+@pytest.mark.full
 def test_very_many_rows_of_one_score_add_without_drift():
     n = 1 << 21
     frame = pd.DataFrame({"p": np.full(n, 0.3), "y": np.full(n, 0.1), "g": np.arange(n) % 2})

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trueness import Summary, calibration_test, sql, summarize, summarize_files, summarize_frame
@@ -144,31 +144,37 @@ def same(found, expected):
     np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-15)
 
 
+# A third of the profile's examples: there are some twenty kinds of frame for each.
+FEWER = settings(max_examples=settings().max_examples // 3, deadline=None, suppress_health_check=list(HealthCheck))
+
+
 def usable(columns):
     kept = np.isfinite(floats(columns["p"])) & np.isfinite(floats(columns["y"]))
     return kept & (floats(columns["w"]) > 0) if "w" in columns else kept
 
 
 @pytest.mark.parametrize("kind", REDUCERS)
+@FEWER
 @given(columns=frames(labels=st.sampled_from([0.0, 1.0]), weights=False))
 def test_hard_labels_give_the_same_bits(kind, columns):
-    settings = {**NAMES, "nan": "drop", "bins": 7}
+    options = {**NAMES, "nan": "drop", "bins": 7}
     if not usable(columns).any():
-        assert_nothing_left(kind, columns, settings)
+        assert_nothing_left(kind, columns, options)
         return
     expected = summarize(floats(columns["y"]), floats(columns["p"]), nan="drop", bins=7)
-    same(REDUCERS[kind](columns, **settings), expected)
+    same(REDUCERS[kind](columns, **options), expected)
 
 
 @pytest.mark.parametrize("kind", REDUCERS)
+@FEWER
 @given(columns=frames(labels=st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])), weights=True))
 def test_soft_labels_and_weights(kind, columns):
-    settings = {**NAMES, "weight": "w", "nan": "drop"}
+    options = {**NAMES, "weight": "w", "nan": "drop"}
     if not usable(columns).any():
-        assert_nothing_left(kind, columns, settings)
+        assert_nothing_left(kind, columns, options)
         return
     expected = summarize(floats(columns["y"]), floats(columns["p"]), sample_weight=floats(columns["w"]), nan="drop")
-    same(REDUCERS[kind](columns, **settings), expected)
+    same(REDUCERS[kind](columns, **options), expected)
 
 
 @pytest.mark.parametrize("kind", REDUCERS)
@@ -183,16 +189,17 @@ def test_values_that_are_never_allowed(kind, column, value):
             REDUCERS[kind](bad, **NAMES, weight="w", nan=nan)
 
 
-def assert_nothing_left(kind, columns, settings):
+def assert_nothing_left(kind, columns, options):
     """No rows: an error, but for a query's result, which counts what was rejected."""
     if kind == "sql":
-        assert REDUCERS[kind](columns, **settings).n == 0
+        assert REDUCERS[kind](columns, **options).n == 0
         return
     with pytest.raises(InputError, match="no rows"):
-        REDUCERS[kind](columns, **settings)
+        REDUCERS[kind](columns, **options)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
+@FEWER
 @given(columns=frames(labels=st.sampled_from([0.0, 1.0]), weights=False))
 def test_groups_and_missing_groups(kind, columns):
     if not usable(columns).any():
