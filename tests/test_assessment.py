@@ -312,3 +312,9 @@ def test_a_list_of_groups_beside_a_frame() -> None:
     groups = ["a", "b"] * 20
     found = assess(frame, outcome="y", prediction="p", by=groups, metrics=["ecce_r"])
     assert [(each.group, each.n) for each in found.groups] == [("a", 20), ("b", 20)]
+
+
+def test_names_that_print_the_same_lose_no_predictor() -> None:
+    """BAD_INPUTS 75."""
+    with pytest.raises(TruenessError, match=r"predictions: two of the names 1, '1' print the same"):
+        compare(Y[:50], {1: P[:50], "1": TRUTH[:50]})

@@ -9,6 +9,7 @@ import numpy as np
 
 from trueness._json import plain
 from trueness._text import WIDTH, clean, number, percent, table
+from trueness._values import show
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import copies
 from trueness.errors import InputError
@@ -211,6 +212,9 @@ def compare_rows(
 
 def _read(y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, nan: str, pos_label: Any) -> dict[str, RowSample]:
     """Rows of every predictor."""
+    if len({str(name) for name in predictions}) < len(predictions):
+        listed = ", ".join(map(show, predictions))
+        raise InputError(f"predictions: two of the names {listed} print the same. Give each predictor its own name.")
     outcomes, weights = (copies(column, len(predictions)) for column in (y_true, sample_weight))
     return {
         str(name): RowSample(

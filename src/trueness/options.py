@@ -6,8 +6,8 @@ from typing import TypeGuard
 
 import numpy as np
 
+from trueness._values import is_chunk, is_missing, show
 from trueness.errors import InputError
-from trueness.inputs.values import is_chunk, is_missing, show
 
 MAX_BINS = 2**14  # the ruler's coarse cells: more bins could not be unions of cells
 _HIGHEST_LEVEL = 0.9999  # beyond it an interval would need too many draws

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from trueness._types import Ints
+from trueness._values import show
 from trueness.errors import InputError
 from trueness.inputs.frames import has_index, unwrapped
-from trueness.inputs.values import show
 
 __all__ = ["aligned", "same_index"]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from trueness._values import show
 from trueness.errors import InputError
-from trueness.inputs.values import show
 from trueness.options import check_options
 
 __all__ = ["Columns", "Reading", "column_names"]

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Array, Floats, Values
+from trueness._values import is_missing, is_number, show
 from trueness.errors import InputError
 from trueness.inputs.align import same_index
 from trueness.inputs.columns import Column, roots
 from trueness.inputs.containers import as_column
 from trueness.inputs.frames import unwrapped
-from trueness.inputs.values import is_missing, is_number, show
 
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.intp]

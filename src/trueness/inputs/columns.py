@@ -8,9 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from trueness._types import Array
+from trueness._values import is_missing, is_number, is_unusable, show
 from trueness.errors import InputError
 from trueness.inputs.remedies import option
-from trueness.inputs.values import is_missing, is_number, is_unusable, show
 
 __all__ = [
     "CHUNK",

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from trueness._types import Array
+from trueness._values import is_chunk, is_missing, is_number, is_unusable, show
 from trueness.errors import InputError
 from trueness.inputs.columns import ELSEWHERE, Column, array_column, masked_column, refuse, roots
 from trueness.inputs.frames import ADAPTERS, unwrapped
-from trueness.inputs.values import is_chunk, is_missing, is_number, is_unusable, show
 
 __all__ = ["as_column", "changed_dtype", "group_values"]
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Array, Floats
+from trueness._values import are
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.labels import Observed, how_to_map
 from trueness.inputs.remedies import Words, lines, option
-from trueness.inputs.values import are
 
 __all__ = [
     "FAULTS",

@@ -8,9 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from trueness._types import Array
+from trueness._values import are, is_chunk, is_number, show, stem
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.remedies import Words, as_option, option
-from trueness.inputs.values import are, is_chunk, is_number, show, stem
 
 __all__ = ["Observed", "how_to_map", "is_number_text", "mapped", "not_numbers", "occurs", "require_label", "text_problem"]
 

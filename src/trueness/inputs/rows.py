@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Array, Floats, Ints, Values
+from trueness._values import is_chunk, show, stem
 from trueness.errors import InputError
 from trueness.inputs.align import aligned
 from trueness.inputs.columns import CHUNK, Column
@@ -29,7 +30,6 @@ from trueness.inputs.faults import (
 )
 from trueness.inputs.labels import Observed, mapped, not_numbers, occurs, require_label
 from trueness.inputs.remedies import lines
-from trueness.inputs.values import is_chunk, show, stem
 from trueness.options import check_options
 
 # Squares of weights between these have sums that neither overflow nor vanish, over any number of rows.

@@ -225,7 +225,7 @@ def test_streams_of_chunks():
         summarize(iter([np.full(3, np.nan)]), iter([np.full(3, 0.5)]), nan="drop")
 
 
-def testcompiled_is_loaded_only_for_sizes_that_pay():
+def test_compiled_is_loaded_only_for_sizes_that_pay():
     script = (
         "import sys, numpy as np, trueness\n"
         "f = np.linspace(0, 1, 200_000); y = (f > 0.5)\n"
@@ -236,7 +236,7 @@ def testcompiled_is_loaded_only_for_sizes_that_pay():
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_a_folder_calledcompiled_is_notcompiled(monkeypatch):
+def test_a_folder_called_numba_is_not_numba(monkeypatch):
     from importlib.machinery import ModuleSpec
 
     monkeypatch.setattr(workers, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
