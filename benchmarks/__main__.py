@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import trueness
-from benchmarks import costs, engines, gpu, ours, peers
+from benchmarks import costs, engines, floor, gpu, ours, peers
 from benchmarks.data import DESCRIPTIONS, MONTE_CARLO_ROWS, make, power, sizes
 from benchmarks.disk import OnDisk, disk_lines, measure_disk, render_disk
 from benchmarks.item import INSTALL, Item
@@ -93,7 +93,7 @@ def parse(words: list[str] | None) -> tuple[Settings, Path | None, Path | None]:
 
 def jobs(settings: Settings) -> Iterator[tuple[str, int, list[Item]]]:
     """Which items run on which rows."""
-    summaries = [*ours.summaries(), *peers.brier()]
+    summaries = [*ours.summaries(), *floor.items(), *peers.brier()]
     ecce = [*ours.ecce_r(), *peers.ecce_r()]
     smooth = [*ours.smooth_ece(), *peers.smooth_ece()]
     binned = [*ours.binned_ece(), *peers.binned_ece()]

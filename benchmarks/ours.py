@@ -8,7 +8,7 @@ from typing import Any
 import trueness
 from benchmarks.data import Data
 from benchmarks.item import NUMBA, PLAIN, Item, within
-from trueness.engines.arrays import grid
+from trueness.engines.arrays import bins, grid
 from trueness.engines.arrays import summarize as arrays
 
 # Cells and rows are summed in another order with numba: floats may differ in their last digits, integer sums may not.
@@ -18,12 +18,12 @@ SAME = within(relative=1e-10, absolute=1e-14)
 @contextmanager
 def without_numba() -> Iterator[None]:
     """The plain NumPy path, whether or not numba is installed."""
-    before = arrays.accelerator, grid.accelerator
-    arrays.accelerator = grid.accelerator = lambda n: None
+    before = arrays.accelerator, bins.accelerator, grid.accelerator
+    arrays.accelerator = bins.accelerator = grid.accelerator = lambda n: None
     try:
         yield
     finally:
-        arrays.accelerator, grid.accelerator = before
+        arrays.accelerator, bins.accelerator, grid.accelerator = before
 
 
 def load_numba() -> None:

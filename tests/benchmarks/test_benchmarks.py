@@ -3,9 +3,14 @@
 import json
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 from conftest import ROOT
+
+import trueness
+from benchmarks import floor
+from benchmarks.data import make
 
 PEERS = {"relplot": ("relplot",), "torchmetrics": ("torchmetrics",), "netcal": ("netcal",), "scikit-learn": ("sklearn",)}
 ABSENT = "not installed (pip install 'trueness[bench]')"
@@ -132,3 +137,10 @@ def test_bad_options_are_refused(words):
     done = run(*words)
     assert done.returncode == 2
     assert words[0] in done.stderr
+
+
+@pytest.mark.parametrize("case", ["uniform", "rounded", "rare"])
+def test_the_floor_has_the_bits_of_a_summary(case):
+    data = make(case, 100_003, 5)
+    with suppress(ImportError):  # no compiler, no floor
+        assert floor.summary(data) == trueness.summarize(data.y, data.f)

@@ -95,10 +95,12 @@ def of_frame(made):
     return lambda rows, tmp_path, **settings: summarize_frame(made(rows), **settings)
 
 
+CONNECTION = duckdb.connect()  # before DuckDB 1.5 a relation does not keep its own
+
 ENGINES = {
     "pandas": of_frame(lambda rows: rows.to_pandas()),
     "polars lazy": of_frame(lambda rows: pl.from_arrow(rows).lazy()),
-    "duckdb": of_frame(lambda rows: duckdb.connect().from_arrow(rows)),
+    "duckdb": of_frame(lambda rows: CONNECTION.from_arrow(rows)),
     "dask": of_frame(lambda rows: dd.from_pandas(rows.to_pandas(), npartitions=5, sort=False)),
     "parquet": by_parquet,
     "arrow": of_frame(lambda rows: rows),

@@ -8,8 +8,11 @@ import brute
 import numpy as np
 import pytest
 from datasets import SAMPLES, sample
+from scipy.optimize import isotonic_regression
+from scipy.special import xlogy
 
 from trueness import brier_score, decompose, log_loss, summarize
+from trueness.engines.arrays import workers
 from trueness.errors import NeedsRowsError, TruenessError
 
 EXACT = {"abs": 1e-12, "rel": 0}
@@ -139,3 +142,58 @@ def test_pooling_does_not_depend_on_row_order():
     f, y = np.round(rng.random(500), 2), rng.integers(0, 2, 500).astype(float)
     order = rng.permutation(500)
     assert decompose(y, f).miscalibration == pytest.approx(decompose(y[order], f[order]).miscalibration, **EXACT)
+
+
+# Weights so far apart that some vanish beside others, when they are scaled so that their squares can be summed.
+VANISHING = [
+    ([1, 1], [0.25, 0.5], [1e308, 1e-200]),
+    ([0, 1, 1, 1, 1], [0.65, 1e-300, 1e-300, 0.5, 0.65], [1e-200, 1e-200, 1e-200, 1.0, 1e300]),
+    ([1, 0, 0, 1], [0.0, 0.5, 0.75, 0.25], [1e-320, 1e200, 1e200, 1e-300]),
+]
+
+
+@pytest.mark.parametrize(("y", "f", "w"), VANISHING)
+def test_weights_that_vanish_beside_others(y, f, w):
+    y, f, w = np.array(y), np.array(f), np.array(w)
+    large = w >= w.max() * 1e-10
+    found = decompose(y, f, sample_weight=w)
+    assert found == decompose(y[large], f[large], sample_weight=w[large] / w.max())
+    assert decompose(y, f, sample_weight=w, score="log").score == log_loss(y, f, sample_weight=w)
+    contradicted = np.any((f == 0) & (y == 1))
+    assert math.isinf(log_loss(y, f, sample_weight=w)) == contradicted
+
+
+@pytest.mark.parametrize("kind", ["hard", "weighted", "soft", "tied"])
+@pytest.mark.parametrize("score", ["brier", "log"])
+def test_many_rows(kind, score):
+    rng = np.random.default_rng(4)
+    n = 150_000  # several pieces of the sums
+    f = rng.beta(0.5, 3, n).round(3 if kind == "tied" else 17)
+    f = np.clip(f, 1e-9, 1 - 1e-9)
+    y = rng.beta(2, 5, n) if kind == "soft" else (rng.random(n) < f**1.2).astype(int)
+    w = rng.random(n) if kind == "weighted" else None
+    weight = np.ones(n) if w is None else w
+    _, run = np.unique(f, return_inverse=True)
+    total = np.bincount(run, weight)
+    fit = isotonic_regression(np.bincount(run, weight * y) / total, weights=total).x[run]
+    single = {"brier": lambda p: (y - p) ** 2, "log": lambda p: -(xlogy(y, p) + xlogy(1 - y, 1 - p))}[score]
+    own, best, flat = (
+        math.fsum(weight * single(p)) / math.fsum(weight) for p in (f, fit, np.full(n, np.average(y, weights=w)))
+    )
+    parts = decompose(y, f, score=score, sample_weight=w)
+    assert parts.score == pytest.approx(own, **EXACT)
+    assert parts.score == (brier_score if score == "brier" else log_loss)(y, f, sample_weight=w)
+    assert parts.miscalibration == pytest.approx(own - best, **EXACT)
+    assert parts.discrimination == pytest.approx(flat - best, **EXACT)
+    assert parts.uncertainty == pytest.approx(flat, **EXACT)
+
+
+def test_the_number_of_threads_does_not_show(monkeypatch):
+    rng = np.random.default_rng(5)
+    f = rng.random(300_000)
+    y = rng.random(300_000) < f
+    values = []
+    for threads in (1, 2, 3):
+        monkeypatch.setattr(workers.os, "sched_getaffinity", lambda pid, threads=threads: range(threads))
+        values.append((brier_score(y, f), log_loss(y, f)))
+    assert len(set(values)) == 1

@@ -8,18 +8,18 @@ only cells whose bound passes the best edge value can hold an extreme; just thei
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
 from trueness.engines.arrays.grid import collapse, lone_scores, refine_cells, rows_in_slots
-from trueness.engines.exact import parts_of
 from trueness.inputs.rows import Arrays
 from trueness.summary.extremes import Extremes
 from trueness.summary.ruler import Ruler
 from trueness.summary.spans import Spans, cell_spans
 from trueness.summary.summary import Summary
 
-_CROWDED = 1 << 18  # candidate rows that are always few enough to sort
+_PARTS = 8  # of a cell that is cut, or more
+_PLACES = 1 << 15  # parts in all that a cache holds
+FEW = 1 << 17  # candidate rows that are sorted; more are cut finer first, which costs less
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def from_rows(rows: Arrays, total: float, summary: Summary | None) -> Extremes:
     cells = cell_spans(summary)
     candidate = cells.may_hold(Extremes().over(cells.end, cells.end, cells.after))
     known = Extremes()
-    if _crowded(summary, candidate):
+    if summary.rows[candidate].sum() > max(FEW, summary.n // 4):
         # Ties crowd cells: where all rows of a cell have one score, C has no value inside it.
         score = lone_scores(rows.f, summary.ruler)[summary.cells]
         alone = ~np.isnan(score)
@@ -48,7 +48,7 @@ def from_rows(rows: Arrays, total: float, summary: Summary | None) -> Extremes:
     if not candidate.any():
         return known
     chosen, cells = summary.cells[candidate], cells.pick(candidate)
-    if _crowded(summary, candidate):
+    if summary.rows[candidate].sum() > FEW:
         return _refined(known, rows, total, summary.ruler, chosen, cells)
     taken = rows_in_slots(rows.f, summary.ruler, summary.ruler.slot_of_cell[chosen])
     return _sorted(known, rows, total, taken, *_edges(summary.ruler, chosen), cells)
@@ -59,16 +59,11 @@ def _edges(on: Ruler, cells: Ints) -> tuple[Floats, Floats]:
     return on.edges[cells], np.where(cells == on.cells - 1, np.inf, on.edges[cells + 1])
 
 
-def _crowded(summary: Summary, candidate: NDArray[np.bool_]) -> bool:
-    """Whether sorting the rows of the wanted cells would cost more than another pass over all rows."""
-    return int(summary.rows[candidate].sum()) > max(_CROWDED, summary.n // 4)
-
-
 def _numbers(on: Ruler, chosen: Ints) -> tuple[Ints, int]:
     """The place of each chosen cell among them, -1 for all others, and into how many parts each is cut."""
     numbers = np.full(on.cells, -1, dtype=np.int64)
     numbers[chosen] = np.arange(len(chosen))
-    return numbers, parts_of(len(chosen))
+    return numbers, 1 << max(_PARTS, _PLACES // len(chosen)).bit_length() - 1
 
 
 def _refined(known: Extremes, rows: Arrays, total: float, on: Ruler, chosen: Ints, cells: Spans) -> Extremes:
@@ -88,7 +83,10 @@ def _refined(known: Extremes, rows: Arrays, total: float, on: Ruler, chosen: Int
     k, u = on.k[cell], on.unit[cell]
     low = np.maximum(low, (k + part / parts) / u)
     high = np.where(part == parts - 1, high, np.minimum(high, (k + (part + 1) / parts) / u))
-    return _sorted(known, rows, total, rows_in_slots(rows.f, on, on.slot_of_cell[cell]), low, high, inside.pick(candidate))
+    taken = rows_in_slots(rows.f, on, on.slot_of_cell[cell])
+    scores = rows.f[taken]
+    taken = taken[scores < high[np.searchsorted(low, scores, side="right") - 1]]
+    return _sorted(known, rows, total, taken, low, high, inside.pick(candidate))
 
 
 def _sorted(

@@ -174,7 +174,7 @@ def in_memory(rows: Rows, on: Ruler) -> InPieces:
 
     def read(slots: Ints) -> Iterator[Arrays]:
         for start in range(0, len(rows), PIECE):
-            yield rows.between(start, start + PIECE).arrays(whole=False)
+            yield rows.between(start, start + PIECE).arrays(part=True)
 
     return InPieces(on, read)
 

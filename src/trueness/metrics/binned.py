@@ -8,13 +8,12 @@ import numpy as np
 from trueness._types import Array, Floats, Ints, Values
 from trueness.data.points import Points
 from trueness.data.row_sample import RowSample, residuals
-from trueness.data.sample import Given, as_sample
+from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
 from trueness.metrics.drawing import Drawing, Noise, Norm, Options, Partition, normal_quantile, order_statistic
 from trueness.metrics.registry import Metric, register
-from trueness.options import check_bins, check_choice
+from trueness.options import check_bins, check_choice, check_flag
 from trueness.summary.ruler import uniform_edges
-from trueness.summary.summary import Summary
 
 # A quantile boundary is reached at jW/B up to rounding, so that weights times a constant give the same bins.
 _REACHED = 1 - 1e-9
@@ -87,8 +86,7 @@ def binned_ece(
     check_choice("norm", norm, ("l1", "l2", "max"))
     check_choice("weighting", weighting, ("mass", "width"))
     check_choice("closed", closed, ("left", "right"))
-    if not isinstance(debias, bool | np.bool_):
-        raise InputError(f"debias: {debias!r} is not True or False.")
+    check_flag("debias", debias)
     if strategy == "quantile" and closed == "right":
         raise InputError('closed: quantile bins end where a run of equal scores ends. Leave closed="left" with them.')
     sample = as_sample(y_true, y_prob, sample_weight)
@@ -97,7 +95,7 @@ def binned_ece(
     elif closed == "right":
         table = _right_closed_bins(sample.rows('closed="right"'), bins)
     else:
-        table = _cell_bins(sample.summary((bins,)), bins)
+        table = _uniform_bins(sample, bins)
     if debias and (norm != "l2" or weighting != "mass" or not table.counts):
         raise InputError(
             'debias: the correction is for norm="l2", weighting="mass", outcomes 0 or 1 and no sample_weight. '
@@ -142,7 +140,7 @@ def soft_mean_ece(y_true: Given, y_prob: Values | None = None, *, bins: int = 10
     0.1
     """
     bins = check_bins(bins)
-    return _combine(_cell_bins(as_sample(y_true, y_prob, sample_weight).summary((bins,)), bins), "l1", "mass", False)
+    return _combine(_uniform_bins(as_sample(y_true, y_prob, sample_weight), bins), "l1", "mass", False)
 
 
 class _Bins(NamedTuple):
@@ -171,11 +169,15 @@ def _combine(table: _Bins, norm: str, weighting: str, debias: bool) -> float:
     return float(np.sqrt(max(float((share * squares).sum()), 0.0)))
 
 
-def _cell_bins(summary: Summary, bins: int) -> _Bins:
+def _uniform_bins(sample: Sample, bins: int) -> _Bins:
+    width = np.full(bins, 1 / bins)
+    if (sums := sample.bin_sums(bins)) is not None:
+        return _filled(np.arange(bins), bins, sums.n, sums.gap, sums.outcomes, width, True)
+    summary = sample.summary((bins,))
     m = summary.moments
     bin_of = summary.ruler.bin_of_cell(bins)[summary.cells]
     outcomes = summary.columns.wy2 if summary.exact else m.weight * m.mean + m.e
-    return _filled(bin_of, bins, m.weight, m.e, outcomes, np.full(bins, 1 / bins), summary.exact)
+    return _filled(bin_of, bins, m.weight, m.e, outcomes, width, summary.exact)
 
 
 def _filled(bin_of: Ints, bins: int, weight: Floats, gap: Floats, outcomes: Floats, width: Floats, counts: bool) -> _Bins:
@@ -299,6 +301,8 @@ class BinnedNorm(Norm):
 
 class BinnedDrawing(Drawing):
     """Bins: no group of points crosses one."""
+
+    by_cuts = True
 
     def partition(self, points: Points, options: Options) -> Partition:
         """The bin of each point."""

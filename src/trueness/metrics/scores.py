@@ -1,14 +1,17 @@
 """Proper scores and their decomposition into miscalibration, discrimination and uncertainty."""
 
-from dataclasses import asdict, dataclass
+import math
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from trueness._types import Array, Floats, Ints, Values
 from trueness.data.points import Points
+from trueness.data.row_sample import RowSample
 from trueness.data.sample import Given, as_sample
-from trueness.engines.arrays.grid import Runs
+from trueness.engines.arrays.grid import Ordered, in_order
+from trueness.engines.arrays.workers import total_of
 from trueness.inputs.rows import Arrays
 from trueness.metrics.drawing import Drawing, Options, Partition
 from trueness.metrics.registry import Metric, register
@@ -79,8 +82,7 @@ def log_loss(y_true: Given, y_prob: Values | None = None, *, sample_weight: Valu
     >>> log_loss([1, 1], [0.0, 0.9])
     inf
     """
-    rows = as_sample(y_true, y_prob, sample_weight).rows("log_loss").arrays
-    return _mean(log_losses(rows.y, rows.f), rows.w)
+    return _log_loss(as_sample(y_true, y_prob, sample_weight).rows("log_loss"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,11 +148,13 @@ def decompose(
     """
     check_choice("score", score, ("brier", "log"))
     sample = as_sample(y_true, y_prob, sample_weight).rows("decompose")
-    rows, runs = sample.arrays, sample.runs
-    single = log_losses if score == "log" else square_losses
-    own = _mean(single(rows.y, rows.f), rows.w)
+    own = _log_loss(sample) if score == "log" else sample.squares
+    rows = _counting(sample.arrays)
+    ordered = in_order(rows.f, rows.y, rows.w, soft=rows.soft)
     # Blocks of scores that the isotonic fit pools, and all scores as one block.
-    best, flat = (_pooled(rows, runs, blocks, score) for blocks in (_isotonic_blocks(runs), np.array([0, len(runs.f)])))
+    best, flat = (
+        _pooled(ordered, first, score, soft=rows.soft) for first in (_isotonic_blocks(ordered), np.zeros(1, dtype=int))
+    )
     # Neither part is ever negative; rounding may say so.
     return Decomposition(
         kind=score,
@@ -161,26 +165,45 @@ def decompose(
     )
 
 
-def _isotonic_blocks(runs: Runs) -> Ints:
-    """First score of each block that isotonic regression pools, and the number of scores."""
+def _counting(rows: Arrays) -> Arrays:
+    """Without rows whose weight has vanished beside others."""
+    if rows.w is None or rows.w.all():
+        return rows
+    kept = rows.w > 0
+    return replace(rows, f=rows.f[kept], y=rows.y[kept], w=rows.w[kept], kept=None)
+
+
+def _isotonic_blocks(rows: Ordered) -> Ints:
+    """First row of each block that isotonic regression pools."""
     from scipy.optimize import isotonic_regression
 
-    blocks: Ints = isotonic_regression(runs.f + runs.e / runs.weight, weights=runs.weight).blocks
-    return blocks
+    ones, zeros = _outcomes(rows, rows.starts)
+    fit = isotonic_regression(ones / (ones + zeros), weights=ones + zeros)
+    return np.asarray(rows.starts[fit.blocks[:-1]])
 
 
-def _pooled(rows: Arrays, runs: Runs, blocks: Ints, score: str) -> float:
+def _outcomes(rows: Ordered, first: Ints) -> tuple[Floats, Floats]:
+    """Σwy and Σw(1 − y) of each block, formed apart: a mean may round to 1 and contradict a row of small weight."""
+    y = rows.y
+    if rows.w is None and y.dtype.kind != "f":  # counts
+        ones = np.add.reduceat(y, first, dtype=np.int64)
+        return ones.astype(np.float64), (np.diff(first, append=len(y)) - ones).astype(np.float64)
+    weight = 1.0 if rows.w is None else rows.w
+    return np.add.reduceat(weight * y, first), np.add.reduceat(weight * (1 - y), first)
+
+
+def _pooled(rows: Ordered, first: Ints, score: str, *, soft: bool) -> float:
     """Mean score of predicting each block's mean outcome."""
-    block = np.searchsorted(blocks, np.searchsorted(runs.f, rows.f), side="right") - 1
-    weight = np.ones(len(rows.f)) if rows.w is None else rows.w
-    # Σwy and Σw(1 − y) are formed apart: a mean may round to 1 and contradict a row of small weight.
-    ones, zeros = np.bincount(block, weight * rows.y), np.bincount(block, weight * (1 - rows.y))
+    ones, zeros = _outcomes(rows, first)
     total = ones + zeros
     if score == "log":
         from scipy.special import xlogy
 
         return float(0.0 - (xlogy(ones, ones / total) + xlogy(zeros, zeros / total)).sum() / total.sum())
-    return _mean(square_losses(rows.y, (ones / total)[block]), rows.w)
+    if not soft:  # Σwy·(1 − ȳ)² + Σw(1 − y)·ȳ²
+        return float((ones * (zeros / total)).sum() / total.sum())
+    mean = np.repeat(ones / total, np.diff(first, append=len(rows.y)))
+    return _mean(square_losses(rows.y, mean), rows.w)
 
 
 def square_losses(y: Array, f: Floats) -> Floats:
@@ -190,6 +213,23 @@ def square_losses(y: Array, f: Floats) -> Floats:
 
 def _mean(values: Array, w: Floats | None) -> float:
     return float(values.mean() if w is None else (w * values).sum() / w.sum())
+
+
+def _log_loss(sample: RowSample) -> float:
+    rows = sample.arrays
+
+    def losses(first: int, last: int) -> float:
+        y, f, part = rows.y[first:last], rows.f[first:last], slice(first, last)
+        if rows.w is not None or rows.soft:
+            loss = log_losses(y, f)
+            if np.isinf(loss).any():  # also where its weight has vanished beside others
+                return math.inf
+            return float(np.sum(loss if rows.w is None else rows.w[part] * loss))
+        ones = y != 0  # a logarithm for each row, not two
+        with np.errstate(divide="ignore"):
+            return float(0.0 - (np.log(f[ones]).sum() + np.log1p(-f[~ones]).sum()))
+
+    return total_of(sample.n, losses) / sample.total
 
 
 def log_losses(y: Array, f: Floats) -> Floats:

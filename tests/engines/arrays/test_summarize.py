@@ -31,7 +31,13 @@ def engine(monkeypatch):
 def at_every_edge(bins, seed=0):
     rng = np.random.default_rng(seed)
     edges = ruler(bins).edges
-    near = [edges, np.nextafter(edges, 2), np.nextafter(edges, -1), [-0.0, 5e-324, 1 - 2**-53], rng.beta(0.1, 0.1, 10_000)]
+    near = [edges, np.nextafter(edges, 2), np.nextafter(edges, -1), [-0.0, 5e-324, 2**-1022, 1 - 2**-53]]
+    # Positions in a slot whose first, second and third power lie at a half, where rounding turns, or a float beside it.
+    halves = (np.arange(64) + 0.5) / 2**31
+    halves = np.concatenate([position for power in (1, 2, 3) for position in (halves ** (1 / power), 1 - halves)])
+    halves = np.concatenate([halves, np.nextafter(halves, 0), np.nextafter(halves, 1)])
+    near += [halves / 2**20, (4096 + halves) / 2**14, (2**20 - 1 + halves) / 2**20]
+    near += [np.repeat([0.0, 1.0, 0.29, 1 / 3, 0.5], 300), rng.beta(0.1, 0.1, 10_000)]
     f = np.clip(np.concatenate(near), -0.0, 1)
     return (rng.random(len(f)) < f).astype(np.int64), rng.permutation(f), rng
 
@@ -305,7 +311,8 @@ def test_lone_scores(engine, monkeypatch, name, threads):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_refined_cells_and_runs_against_direct_sums(engine, soft, weighted):
     rng = np.random.default_rng(7)
-    f = np.concatenate([rng.random(3000).round(2), rng.random(2000), [0.0, -0.0, 1.0]])
+    crowd = 0.3 + 0.001 * rng.random(1000)
+    f = np.concatenate([rng.random(3000).round(2), rng.random(2000), crowd, [0.0, -0.0, 1.0]])
     y = rng.random(len(f)) if soft else (rng.random(len(f)) < f).astype(np.uint8)
     w = rng.exponential(size=len(f)) if weighted else None
     weight = np.ones(len(f)) if w is None else w
@@ -360,8 +367,8 @@ def test_exact_ecce_of_many_rows_equals_a_full_sort(engine, monkeypatch, name, s
     c = np.cumsum((weight * (y - f))[order].astype(np.longdouble)) / weight.sum()
     last = np.append(f[order][1:] != f[order][:-1], True)
     c = np.append(0, c[last])
-    for crowded in (10**9, 100):
-        monkeypatch.setattr(row_extremes, "_crowded", lambda summary, wanted, c=crowded: summary.rows[wanted].sum() > c)
+    for few in (10**9, 100):
+        monkeypatch.setattr(row_extremes, "FEW", few)
         result = ecce(y, f, sample_weight=w)
         assert result.mad == pytest.approx(float(np.abs(c).max()), abs=1e-13)
         assert result.range == pytest.approx(float(c.max() - c.min()), abs=1e-13)
@@ -398,3 +405,26 @@ def test_rows_left_out_are_counted_in_every_chunk(engine, name, weighted):
     assert summary.rejected["prediction missing or not finite"] == 10
     assert summary.rejected.get("zero weight", 0) == (5 if weighted else 0)
     assert summary.n == n - (15 if weighted else 10)
+
+
+@pytest.mark.parametrize("name", ["plain", "compiled"])
+def test_candidates_are_cut_finer_before_they_are_sorted(engine, monkeypatch, name):
+    from trueness.data import row_extremes, row_sample
+
+    engine(name)
+    monkeypatch.setattr(row_sample, "SMALL", 1000)
+    monkeypatch.setattr(row_extremes, "FEW", 4000)
+    rng = np.random.default_rng(3)
+    f = 0.3 + 0.001 * rng.random(300_000)  # some sixteen cells
+    y = rng.random(300_000) < f
+    sizes = []
+    collapse = row_extremes.collapse
+    monkeypatch.setattr(row_extremes, "collapse", lambda f, *rest, **kind: sizes.append(len(f)) or collapse(f, *rest, **kind))
+    found = ecce(y, f).range
+    spans = row_extremes.cell_spans(summarize(y, f))
+    candidates = summarize(y, f).rows[spans.may_hold(row_extremes.Extremes().over(spans.end, spans.end, spans.after))].sum()
+    assert candidates > 4000
+    assert sum(sizes) < candidates / 10
+    order = np.argsort(f)
+    c = np.append(0, np.cumsum((y - f)[order])) / len(f)
+    assert found == pytest.approx(np.ptp(c), abs=1e-13)

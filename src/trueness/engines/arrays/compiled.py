@@ -9,15 +9,18 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
 
 from trueness.summary.ruler import COARSE, END, FINE, SLOTS, ZONE_OFFSET
 
+COPIES = 8  # of the sums over bins
 BLOCK = 1024  # rows a cell takes in before its float sums move on to the compensated totals
 
 _BATCH = 256
 _COARSE, _FINE = float(COARSE), float(FINE)
 _LOW, _MID, _HIGH = (float(offset) for offset in ZONE_OFFSET)
-_TWO31 = 2.0**31
+_TWO31, _TWO45, _TWO52 = 2.0**31, 2.0**45, 2.0**52
 
 
 def _compile(function: Callable[..., Any], *signature: Any) -> Callable[..., Any]:
@@ -43,65 +46,145 @@ def _slot_of(x):  # type: ignore[no-untyped-def]
     return k + offset, scaled - k
 
 
+def _edges_below(x, slot, extra_before, extra):  # type: ignore[no-untyped-def]
+    """How many extra edges a score, which lies in this slot, is at or above."""
+    count = np.int64(extra_before[slot])
+    while count < extra_before[slot + 1] and x >= extra[count]:
+        count += 1
+    return count
+
+
 def _row_from(x, slot, extra_before, extra):  # type: ignore[no-untyped-def]
     """Table row of a score in a slot that extra edges cut."""
-    row = slot
-    for j in range(extra_before[slot], extra_before[slot + 1]):
-        if x >= extra[j]:
-            row = np.int64(SLOTS + j)
-    return row
+    below = edges_below(x, slot, extra_before, extra)
+    return slot if below == extra_before[slot] else SLOTS + below - 1
 
 
-def _place(x, extra_before, extra):  # type: ignore[no-untyped-def]
-    """Cell of a score in [0, 1] and the position in its dyadic slot (`Ruler.locate`, one score)."""
-    slot, r = slot_of(x)
-    first = np.int64(extra_before[np.int64(slot)])
-    cell = np.int64(slot) + first
-    for j in range(first, extra_before[np.int64(slot) + 1]):
-        cell += x >= extra[j]
-    return cell, r
-
-
-def _hard(f, y, cut, extra_before, extra, table):  # type: ignore[no-untyped-def]
+def _hard(f, y, cut, extra_before, extra, in_cells, table):  # type: ignore[no-untyped-def]
     """Add rows to table[2·row + label] = (n, R1, R2, R3); returns how many rows were not plain and were left out.
 
     A batch is first computed, which vectorises, and then added. A slot's own row takes what lies below its extra edges,
-    the row of an extra edge what lies from there on (`Ruler.row_of_cell`); few slots are cut. No branch depends on the
-    label, which is unpredictable.
+    the row of an extra edge what lies from there on (`Ruler.row_of_cell`), for few slots are cut; with `in_cells` rows are
+    cells in order. No branch depends on the label, which is unpredictable.
+
+    The powers stay floats, 2^52 + v for a whole number v, whose bits are v above those of 2^52: conversions to integers
+    would cost more than all the rest.
     """
     places = np.empty(_BATCH, np.int32)
-    terms = np.empty((_BATCH, 4), np.int64)
+    terms = np.empty((_BATCH, 4), np.float64)
+    at_cuts = np.empty(_BATCH + 1, np.int32)
     odd = 0
     for first in range(0, f.size, _BATCH):
-        size = min(_BATCH, f.size - first)
+        # Slices: an index that might be negative, as far as the compiler can tell, would be gathered row by row.
+        scores = f[first : first + _BATCH]
+        labels = y[first : first + _BATCH]
         bad = 0
-        for i in range(size):
-            x = np.float64(f[first + i])
-            label = y[first + i]
+        for i in range(scores.size):
+            x = np.float64(scores[i])
             slot, r = slot_of(x)
-            one = label == 1
-            usable = (x >= 0.0) & (x <= 1.0) & (one | (label == 0))
+            one = labels[i] == 1
+            usable = (x >= 0.0) & (x <= 1.0) & (one | (labels[i] == 0))
             bad += not usable
             places[i] = 2 * np.int32(slot if usable else 0.0) + np.int32(one)
             square = r * r
-            terms[i, 0] = 1
-            terms[i, 1] = np.int64(r * _TWO31 + 0.5)
-            terms[i, 2] = np.int64(square * _TWO31 + 0.5)
-            terms[i, 3] = np.int64((square * r) * _TWO31 + 0.5)
-        odd += bad
-        for i in range(size):
-            place = np.int64(places[i])
-            slot = place >> 1
-            if cut[slot]:
-                place = 2 * row_from(np.float64(f[first + i]), slot, extra_before, extra) + (place & 1)
-            if bad:
-                x = np.float64(f[first + i])
-                label = y[first + i]
-                if not ((x >= 0.0) & (x <= 1.0) & ((label == 1) | (label == 0))):
-                    continue
-            for j in range(4):
-                table[place, j] += terms[i, j]
+            terms[i, 0] = _TWO52 + 1.0
+            terms[i, 1] = np.floor(r * _TWO31 + 0.5) + _TWO52
+            terms[i, 2] = np.floor(square * _TWO31 + 0.5) + _TWO52
+            terms[i, 3] = np.floor((square * r) * _TWO31 + 0.5) + _TWO52
+        if bad:
+            odd += bad
+            for i in range(scores.size):
+                x = np.float64(scores[i])
+                if not ((x >= 0.0) & (x <= 1.0) & ((labels[i] == 1) | (labels[i] == 0))):
+                    terms[i] = _TWO52
+        # Places are settled before the first is added to: an address known late holds up what follows.
+        if in_cells:
+            for i in range(scores.size):
+                places[i] += 2 * edges_below(np.float64(scores[i]), np.int64(places[i] >> 1), extra_before, extra)
+        else:
+            count = 0
+            for i in range(scores.size):
+                at_cuts[count] = i
+                count += cut[np.uint32(places[i] >> 1)]
+            for k in range(count):
+                place = np.int64(places[at_cuts[k]])
+                row = row_from(np.float64(scores[at_cuts[k]]), place >> 1, extra_before, extra)
+                places[at_cuts[k]] = 2 * row + (place & 1)
+        for i in range(scores.size):
+            add_whole(table, np.int64(places[i]), terms, i)
     return odd
+
+
+def _binned(f, y, bins, table):  # type: ignore[no-untyped-def]
+    """Add rows to table[COPIES·bin + copy] = (n, Σy, Σf in units of 2^-45, 0); returns how many rows are not plain.
+
+    Copies, because additions to one place wait for each other.
+    """
+    places = np.empty(_BATCH, np.int32)
+    terms = np.empty((_BATCH, 4), np.float64)
+    bad = 0
+    for first in range(0, f.size, _BATCH):
+        scores = f[first : first + _BATCH]
+        labels = y[first : first + _BATCH]
+        for i in range(scores.size):
+            x = np.float64(scores[i])
+            one = labels[i] == 1
+            usable = (x >= 0.0) & (x <= 1.0) & (one | (labels[i] == 0))
+            bad += not usable
+            k = np.floor(x * bins)
+            k = k - 1.0 if x < k / bins else k
+            k = k + 1.0 if x >= (k + 1.0) / bins else k
+            k = min(k, bins - 1.0)
+            places[i] = COPIES * np.int32(k if usable else 0.0) + (np.int32(i) & (COPIES - 1))
+            terms[i, 0] = _TWO52 + 1.0
+            terms[i, 1] = _TWO52 + (1.0 if one else 0.0)
+            terms[i, 2] = _TWO52 + x * _TWO45
+            terms[i, 3] = _TWO52
+        for i in range(scores.size):
+            add_whole(table, np.int64(places[i]), terms, i)
+    return bad
+
+
+# Four numbers are added as one vector: from a loop over them numba makes four additions.
+_INTEGERS, _FLOATS = (ir.VectorType(kind, 4) for kind in (ir.IntType(64), ir.DoubleType()))
+
+
+def _vector(context: Any, builder: Any, array: Any, of: Any, index: Any, vectors: int, kind: Any) -> Any:
+    """The address of a row, of so many vectors, of an array."""
+    data = context.make_array(of)(context, builder, array).data
+    return builder.gep(builder.bitcast(data, kind.as_pointer()), [builder.mul(index, ir.Constant(ir.IntType(64), vectors))])
+
+
+@intrinsic
+def add_whole(_, table, row, terms, term):  # type: ignore[no-untyped-def]
+    """Add v of four floats 2^52 + v to four integers."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place, given = (
+            _vector(context, builder, arguments[k], signature.args[k], arguments[k + 1], 1, _INTEGERS) for k in (0, 2)
+        )
+        none = ir.Constant(_INTEGERS, [int(np.float64(_TWO52).view(np.int64))] * 4)
+        numbers = builder.sub(builder.load(given, align=8), none)
+        builder.store(builder.add(builder.load(place, align=8), numbers), place, align=8)
+        return context.get_dummy_value()
+
+    return numba.void(table, row, terms, term), code
+
+
+@intrinsic
+def add_floats(_, table, row, terms, term):  # type: ignore[no-untyped-def]
+    """Add twelve floats to twelve."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place, given = (
+            _vector(context, builder, arguments[k], signature.args[k], arguments[k + 1], 3, _FLOATS) for k in (0, 2)
+        )
+        for third in (ir.Constant(ir.IntType(64), j) for j in range(3)):
+            to, term = (builder.gep(address, [third]) for address in (place, given))
+            builder.store(builder.fadd(builder.load(to, align=8), builder.load(term, align=8)), to, align=8)
+        return context.get_dummy_value()
+
+    return numba.void(table, row, terms, term), code
 
 
 def _settle(row, block, total, lost):  # type: ignore[no-untyped-def]
@@ -118,6 +201,25 @@ def _settle(row, block, total, lost):  # type: ignore[no-untyped-def]
         block[row, j] = 0.0
 
 
+def _fill_terms(x, label, weight, r, terms):  # type: ignore[no-untyped-def]
+    """A row's share of each of FLOAT_SUMS (`plain.float_terms`, one row)."""
+    e = label - x
+    we = weight * e
+    ww = weight * weight
+    square = r * r
+    terms[0] = weight
+    terms[1] = weight * r
+    terms[2] = weight * square
+    terms[3] = we
+    terms[4] = we * r
+    terms[5] = we * square
+    terms[6] = weight * (label * label)
+    terms[7] = max(we, 0.0)
+    terms[8] = ww
+    terms[9] = ww * (x * (1.0 - x))
+    terms[10] = ww * (e * e)
+
+
 def _soft(f, y, w, cut, extra_before, extra, block, total, lost):  # type: ignore[no-untyped-def]
     """Add rows to the float sums, the last column counting rows; an empty w stands for weights of one.
 
@@ -129,42 +231,30 @@ def _soft(f, y, w, cut, extra_before, extra, block, total, lost):  # type: ignor
     zero = 0
     soft = 0
     for first in range(0, f.size, _BATCH):
-        size = min(_BATCH, f.size - first)
+        scores = f[first : first + _BATCH]
+        labels = y[first : first + _BATCH]
+        weights = w[first : first + _BATCH]
         bad = 0
-        for i in range(size):
-            x = f[first + i]
-            label = y[first + i]
-            weight = w[first + i] if w.size else 1.0
+        for i in range(scores.size):
+            x = scores[i]
+            label = labels[i]
+            weight = weights[i] if w.size else 1.0
             slot, r = slot_of(x)
             inside = (x >= 0.0) & (x <= 1.0) & (label >= 0.0) & (label <= 1.0)
             usable = inside & (weight > 0.0) & (weight < np.inf)
             bad += not usable
             soft += usable & (label > 0.0) & (label < 1.0)
             slots[i] = np.int32(slot if usable else 0.0)
-            e = label - x
-            we = weight * e
-            ww = weight * weight
-            square = r * r
-            terms[i, 0] = weight
-            terms[i, 1] = weight * r
-            terms[i, 2] = weight * square
-            terms[i, 3] = we
-            terms[i, 4] = we * r
-            terms[i, 5] = we * square
-            terms[i, 6] = weight * (label * label)
-            terms[i, 7] = max(we, 0.0)
-            terms[i, 8] = ww
-            terms[i, 9] = ww * (x * (1.0 - x))
-            terms[i, 10] = ww * (e * e)
+            fill_terms(x, label, weight, r, terms[i])
             terms[i, 11] = 1.0
-        for i in range(size):
+        for i in range(scores.size):
             row = np.int64(slots[i])
             if cut[row]:
-                row = row_from(f[first + i], row, extra_before, extra)
+                row = row_from(scores[i], row, extra_before, extra)
             if bad:
-                x = f[first + i]
-                label = y[first + i]
-                weight = w[first + i] if w.size else 1.0
+                x = scores[i]
+                label = labels[i]
+                weight = weights[i] if w.size else 1.0
                 inside = (x >= 0.0) & (x <= 1.0) & (label >= 0.0) & (label <= 1.0)
                 if not (inside & (weight >= 0.0) & (weight < np.inf)):
                     odd += 1
@@ -172,11 +262,30 @@ def _soft(f, y, w, cut, extra_before, extra, block, total, lost):  # type: ignor
                 if weight == 0.0:
                     zero += 1
                     continue
-            for j in range(12):
-                block[row, j] += terms[i, j]
+            add_floats(block, row, terms, i)
             if block[row, 11] == BLOCK:
                 settle(row, block, total, lost)
     return odd, zero, soft
+
+
+def _soft_in_cells(f, y, w, extra_before, extra, rows, table):  # type: ignore[no-untyped-def]
+    """Add rows to the plain sums of each cell, soft labels counted in the last column, one row after the other."""
+    cells = np.empty(_BATCH, np.int64)
+    terms = np.empty((_BATCH, 12))
+    for first in range(0, f.size, _BATCH):
+        scores = f[first : first + _BATCH]
+        labels = y[first : first + _BATCH]
+        weights = w[first : first + _BATCH]
+        for i in range(scores.size):
+            slot, r = slot_of(scores[i])
+            cells[i] = np.int64(slot)
+            fill_terms(scores[i], labels[i], weights[i] if w.size else 1.0, r, terms[i])
+            terms[i, 11] = (labels[i] > 0.0) & (labels[i] < 1.0)
+        for i in range(scores.size):
+            cells[i] += edges_below(scores[i], cells[i], extra_before, extra)
+        for i in range(scores.size):
+            rows[cells[i]] += 1
+            add_floats(table, cells[i], terms, i)
 
 
 def _finish(block, total, lost):  # type: ignore[no-untyped-def]
@@ -204,11 +313,11 @@ def _mark(f, flags, taken):  # type: ignore[no-untyped-def]
     slots = np.empty(_BATCH, np.int32)
     count = 0
     for first in range(0, f.size, _BATCH):
-        size = min(_BATCH, f.size - first)
-        for i in range(size):
-            slot, _ = slot_of(f[first + i])
+        scores = f[first : first + _BATCH]
+        for i in range(scores.size):
+            slot, _ = slot_of(scores[i])
             slots[i] = np.int32(slot)
-        for i in range(size):
+        for i in range(scores.size):
             taken[count] = first + i
             count += flags[slots[i]]
     return count
@@ -218,12 +327,12 @@ def _lone(f, score, mixed):  # type: ignore[no-untyped-def]
     """Keep the first score met in each slot, and mark slots that hold another one."""
     slots = np.empty(_BATCH, np.int32)
     for first in range(0, f.size, _BATCH):
-        size = min(_BATCH, f.size - first)
-        for i in range(size):
-            slot, _ = slot_of(f[first + i])
+        scores = f[first : first + _BATCH]
+        for i in range(scores.size):
+            slot, _ = slot_of(scores[i])
             slots[i] = np.int32(slot)
-        for i in range(size):
-            x = f[first + i]
+        for i in range(scores.size):
+            x = scores[i]
             kept = score[slots[i]]
             if kept != x:
                 if np.isnan(kept):
@@ -232,13 +341,45 @@ def _lone(f, score, mixed):  # type: ignore[no-untyped-def]
                     mixed[slots[i]] = 1
 
 
+def _refine_hard(f, y, flags, extra_before, extra, numbers, parts, table):  # type: ignore[no-untyped-def]
+    """Add rows of flagged slots to table[number·parts + part] = (n and R1 of label 0, of label 1, bits of the least score and
+    of the largest): one cache line. Bits of numbers from 0 on are in their order."""
+    slots = np.empty(_BATCH, np.int32)
+    within = np.empty(_BATCH, np.float64)
+    chosen = np.empty(_BATCH + 1, np.int32)
+    for first in range(0, f.size, _BATCH):
+        scores = f[first : first + _BATCH]
+        labels = y[first : first + _BATCH]
+        for i in range(scores.size):
+            slot, within[i] = slot_of(scores[i])
+            slots[i] = np.int32(slot)
+        count = 0
+        for i in range(scores.size):
+            chosen[count] = i
+            count += flags[np.uint32(slots[i])]
+        for k in range(count):
+            i = chosen[k]
+            x = scores[i] + 0.0  # not −0.0
+            slot = np.int64(slots[i])
+            number = numbers[slot + edges_below(x, slot, extra_before, extra)]
+            if number < 0:
+                continue
+            row = table[number * parts + min(np.int64(within[i] * parts), parts - 1)]
+            column = 2 * (labels[i] == 1)
+            row[column] += 1
+            row[column + 1] += np.int64(within[i] * _TWO31 + 0.5)
+            bits = np.float64(x).view(np.int64)
+            row[4] = min(row[4], bits)
+            row[5] = max(row[5], bits)
+
+
 def _refine(f, y, w, extra_before, extra, numbers, parts, table):  # type: ignore[no-untyped-def]
     """Add rows of the chosen cells to table[number·parts + part]; columns as `refine_cells`, then what rounding lost."""
     terms = np.zeros(3)
     for i in range(f.size):
         x = f[i]
-        cell, r = place(x, extra_before, extra)
-        number = numbers[cell]
+        slot, r = slot_of(x)
+        number = numbers[np.int64(slot) + edges_below(x, np.int64(slot), extra_before, extra)]
         if number < 0:
             continue
         place_of_part = number * parts + min(np.int64(r * parts), parts - 1)
@@ -263,15 +404,22 @@ _CUT = _reading(np.dtype(np.uint8))
 _EXTRA = (_reading(np.dtype(np.int32)), _reading(np.dtype(np.float64)))
 
 slot_of = numba.njit(nogil=True)(_slot_of)
+edges_below = numba.njit(nogil=True)(_edges_below)
 row_from = numba.njit(nogil=True)(_row_from)
-place = numba.njit(nogil=True)(_place)
 settle = numba.njit(nogil=True)(_settle)
+fill_terms = numba.njit(nogil=True)(_fill_terms)
 
 
 @lru_cache
 def hard(f: np.dtype[Any], y: np.dtype[Any]) -> Callable[..., Any]:
     """The integer reduction for these dtypes (float64 or float32; uint8, int64 or float64)."""
-    return _compile(_hard, _reading(f), _reading(y), _CUT, *_EXTRA, numba.types.Array(numba.int64, 2, "C"))
+    return _compile(_hard, _reading(f), _reading(y), _CUT, *_EXTRA, numba.boolean, numba.types.Array(numba.int64, 2, "C"))
+
+
+@lru_cache
+def binned(f: np.dtype[Any], y: np.dtype[Any]) -> Callable[..., Any]:
+    """The reduction to equal-width bins for these dtypes, as `hard`."""
+    return _compile(_binned, _reading(f), _reading(y), numba.float64, numba.types.Array(numba.int64, 2, "C"))
 
 
 @lru_cache
@@ -279,6 +427,13 @@ def soft() -> Callable[..., Any]:
     """The float reduction."""
     column = _reading(np.dtype(np.float64))
     return _compile(_soft, column, column, column, _CUT, *_EXTRA, _F82, _F82, _F82)
+
+
+@lru_cache
+def soft_in_cells() -> Callable[..., Any]:
+    """The float reduction to plain sums, cells in order."""
+    column = _reading(np.dtype(np.float64))
+    return _compile(_soft_in_cells, column, column, column, *_EXTRA, _I8, _F82)
 
 
 @lru_cache
@@ -306,6 +461,14 @@ def refine() -> Callable[..., Any]:
     column = _reading(np.dtype(np.float64))
     numbers = _reading(np.dtype(np.int64))
     return _compile(_refine, column, column, column, *_EXTRA, numbers, numba.int64, _F82)
+
+
+@lru_cache
+def refine_hard(y: np.dtype[Any]) -> Callable[..., Any]:
+    """The same for hard labels of this dtype without weights, as integers."""
+    table = numba.types.Array(numba.int64, 2, "C")
+    f, numbers = _reading(np.dtype(np.float64)), _reading(np.dtype(np.int64))
+    return _compile(_refine_hard, f, _reading(y), _CUT, *_EXTRA, numbers, numba.int64, table)
 
 
 @lru_cache

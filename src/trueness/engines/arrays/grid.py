@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from functools import reduce
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
-from trueness.engines.arrays.workers import accelerator, in_threads
+from trueness.engines.arrays.workers import accelerator, in_threads, kernel_labels
 from trueness.summary.ruler import SLOTS, Ruler
 
 ORDERS = 6  # moments 0 … 5 of each cell
@@ -59,17 +60,18 @@ def rows_in_slots(f: Floats, on: Ruler, slots: Ints) -> Ints:
     flags[slots] = 1
 
     def work(first: int, last: int) -> list[Ints]:
-        taken, positions = np.empty(_PIECE + 1, dtype=np.int64), []
-        for a in range(first, last, _PIECE):
-            part = np.ascontiguousarray(f[a : min(a + _PIECE, last)])
-            if compiled is None:
-                positions.append(a + np.flatnonzero(flags[on.slots(part)]))
-            else:
-                positions.append(a + taken[: compiled.mark()(part, flags, taken)])
-        return positions
+        return [a + _marked(f[a : min(a + _PIECE, last)], on, flags, compiled) for a in range(first, last, _PIECE)]
 
     parts = in_threads(0, len(f), _THREADS, work)
     return np.concatenate([np.zeros(0, dtype=np.int64), *(p for part in parts for p in part)])
+
+
+def _marked(f: Floats, on: Ruler, flags: NDArray[np.uint8], compiled: ModuleType | None) -> Ints:
+    """Positions of the rows of a piece whose slot is flagged."""
+    if compiled is None:
+        return np.flatnonzero(flags[on.slots(f)])
+    taken = np.empty(len(f) + 1, dtype=np.int64)
+    return taken[: compiled.mark()(np.ascontiguousarray(f), flags, taken)]
 
 
 def lone_scores(f: Floats, on: Ruler) -> Floats:
@@ -110,9 +112,7 @@ class Runs(NamedTuple):
 def collapse(f: Floats, y: NDArray[Any], w: Floats | None, *, soft: bool) -> Runs:
     """Runs of equal scores. The sums of a run of hard labels are formed from counts, with one rounding."""
     if w is None and not soft:
-        # Sorting whole numbers is several times faster than an argsort of floats; the order of scores is the same.
-        # Adding 0.0 turns −0.0, whose bits sort elsewhere, into 0.0.
-        keys = np.sort(((f + 0.0).view(np.int64) << 1) | (y != 0))
+        keys = _sorted_keys(f, y)
         f = (keys >> 1).view(np.float64)
         ends = np.flatnonzero(np.append(f[1:] != f[:-1], True))
         weight = np.diff(ends + 1, prepend=0).astype(np.float64)
@@ -131,6 +131,38 @@ def collapse(f: Floats, y: NDArray[Any], w: Floats | None, *, soft: bool) -> Run
     return Runs(f[starts], weight, np.add.reduceat(e, starts), np.add.reduceat(np.maximum(e, 0.0), starts))
 
 
+def _sorted_keys(f: Floats, y: NDArray[Any]) -> Ints:
+    """The bits of each score and, last, its label, in order of score.
+
+    Sorting whole numbers is several times faster than an argsort of floats; the order of scores is the same.
+    """
+    keys = (f + 0.0).view(np.int64)  # adding 0.0 turns −0.0, whose bits sort elsewhere, into 0.0
+    keys <<= 1
+    keys |= y != 0
+    keys.sort()
+    return keys
+
+
+class Ordered(NamedTuple):
+    """Outcomes in order of score."""
+
+    y: NDArray[Any]
+    w: Floats | None
+    starts: Ints  # of the runs of equal scores
+
+
+def in_order(f: Floats, y: NDArray[Any], w: Floats | None, *, soft: bool) -> Ordered:
+    """Outcomes in order of score."""
+    if w is None and not soft:
+        keys = _sorted_keys(f, y)
+        y = (keys & 1).astype(np.int8)
+        keys >>= 1
+        return Ordered(y, None, np.flatnonzero(np.append(True, keys[1:] != keys[:-1])))
+    order = np.argsort(f, kind="stable")
+    f = f[order]
+    return Ordered(y[order], None if w is None else w[order], np.flatnonzero(np.append(True, f[1:] != f[:-1])))
+
+
 def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, numbers: Ints, parts: int, *, soft: bool) -> Floats:
     """Sums over equal parts of chosen cells: columns Σw, Σw(y − f), Σw·max(y − f, 0), smallest and largest score.
 
@@ -138,19 +170,23 @@ def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, number
     """
     size = (int(numbers.max()) + 1) * parts
     compiled = accelerator(len(f))
+    flags = np.zeros(SLOTS, dtype=np.uint8)
+    flags[on.slot_of_cell[numbers >= 0]] = 1
+    if compiled is not None and w is None and not soft:
+        return _refined_counts(f, y, on, numbers, parts, flags, compiled)
 
     def work(first: int, last: int) -> Floats:
         table = np.zeros((size, 8))
         table[:, 3], table[:, 4] = np.inf, -np.inf
         for a in range(first, last, _PIECE):
             here = slice(a, min(a + _PIECE, last))
-            weight = None if w is None else w[here]
-            if compiled is None:
-                _refine(collapse(f[here], y[here], weight, soft=soft), on, numbers, parts, table)
-            else:
-                scores, labels = np.ascontiguousarray(f[here]), np.ascontiguousarray(y[here], dtype=np.float64)
-                weight = np.zeros(0) if weight is None else np.ascontiguousarray(weight)
-                compiled.refine()(scores, labels, weight, on.extra_before, on.extra, numbers, parts, table)
+            taken = _marked(f[here], on, flags, compiled)
+            scores, labels, weight = f[here][taken], y[here][taken], None if w is None else w[here][taken]
+            if compiled is not None:
+                weight = np.zeros(0) if weight is None else weight
+                compiled.refine()(scores, labels.astype(np.float64), weight, on.extra_before, on.extra, numbers, parts, table)
+            elif len(taken):
+                _refine(collapse(scores, labels, weight, soft=soft), on, numbers, parts, table)
         table[:, :3] += table[:, 5:]
         return table
 
@@ -161,6 +197,33 @@ def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, number
         merged[:, 3] = np.minimum(merged[:, 3], table[:, 3])
         merged[:, 4] = np.maximum(merged[:, 4], table[:, 4])
     return merged
+
+
+def _refined_counts(
+    f: Floats, y: NDArray[Any], on: Ruler, numbers: Ints, parts: int, flags: NDArray[np.uint8], compiled: ModuleType
+) -> Floats:
+    """The same for hard labels without weights, from counts and whole numbers."""
+    cells = np.flatnonzero(numbers >= 0)
+
+    def work(first: int, last: int) -> Ints:
+        table = np.zeros((len(cells) * parts, 8), dtype=np.int64)
+        table[:, 4] = np.iinfo(np.int64).max
+        for a in range(first, last, _PIECE):
+            here = slice(a, min(a + _PIECE, last))
+            labels = kernel_labels(y[here])
+            kernel = compiled.refine_hard(labels.dtype)
+            kernel(np.ascontiguousarray(f[here]), labels, flags, on.extra_before, on.extra, numbers, parts, table)
+        return table
+
+    tables = in_threads(0, len(f), _THREADS, work)
+    sums = sum(table[:, :4] for table in tables)
+    least, most = (way.reduce([table[:, k] for table in tables]) for way, k in ((np.minimum, 4), (np.maximum, 5)))
+    k, u = (np.repeat(column[cells], parts) for column in (on.k, on.unit))
+    zeros, ones = ((sums[:, j] * k + sums[:, j + 1] / 2.0**31) / u for j in (0, 2))  # Σf
+    positive = sums[:, 2] - ones
+    return np.stack(
+        [sums[:, 0] + sums[:, 2], positive - zeros, positive, least.view(np.float64), most.view(np.float64)], axis=1
+    )
 
 
 def _refine(runs: Runs, on: Ruler, numbers: Ints, parts: int, table: Floats) -> None:

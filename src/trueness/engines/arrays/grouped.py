@@ -118,9 +118,9 @@ class GroupedSums:
             lines = parts.get(number, slice(0, 0))
             part = Summary(
                 ruler=self.on,
-                cells=cells[lines].copy(),  # copies, that hold nothing of the other groups
-                sums=sums[:, lines].copy(),
-                rows=rows[lines].copy(),
+                cells=cells[lines],
+                sums=sums[:, lines],
+                rows=rows[lines],
                 soft=bool(soft[lines].any()),
                 rejected=rejected.get(number, {}),
                 clipped=self._clipped[number],

@@ -11,8 +11,9 @@ import numpy as np
 
 from trueness._types import Array, Floats, Ints
 from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
-from trueness.engines.arrays.workers import accelerator, in_threads
+from trueness.engines.arrays.workers import accelerator, in_threads, kernel_labels, kernel_scores
 from trueness.errors import InputError
+from trueness.inputs.arguments import Reading
 from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
 from trueness.inputs.rows import (
     Rows,
@@ -23,6 +24,7 @@ from trueness.inputs.rows import (
     read_rows,
     weight_exponent,
 )
+from trueness.options import check_flag
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
 
@@ -82,15 +84,17 @@ def summarize(
     >>> a + b == summarize([0, 1, 1, 1, 0], [0.2, 0.7, 0.9, 0.6, 0.1])
     True
     """
-    on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
+    check_flag("exact", exact)
+    on = ruler(bins)
+    reading = Reading(nan=nan, pos_label=pos_label, align=align)
     if "torch" in sys.modules and sample_weight is None and pos_label is None and not exact:
         from trueness.engines.torch.sums import reduce_on_device
 
         if (summary := reduce_on_device(y_true, y_prob, on, nan)) is not None:
             return summary
-    parts = chunk_stream(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label)
+    parts = chunk_stream(y_true, y_prob, sample_weight, reading)
     if parts is None:
-        rows = read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, align=align)
+        rows = read_rows(y_true, y_prob, sample_weight, reading)
         summary = reduce_rows(rows, on)
         return _with_extremes(summary, rows) if exact else summary
     if exact:
@@ -204,8 +208,8 @@ def _compiled_hard(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop
         odd_rows, rejects = None, _Rejects()
         for a in range(first, last, _PIECE):
             f, y, _ = _columns(rows, a, min(a + _PIECE, last))
-            f, y = _kernel_scores(f), _kernel_labels(y)
-            if compiled.hard(f.dtype, y.dtype)(f, y, on.cut, on.extra_before, on.extra, table):
+            f, y = kernel_scores(f), kernel_labels(y)
+            if compiled.hard(f.dtype, y.dtype)(f, y, on.cut, on.extra_before, on.extra, False, table):
                 odd = ~((f >= 0) & (f <= 1) & ((y == 0) | (y == 1)))
                 if np.any((y[odd] > rows.y.tolerance) & (y[odd] < 1 - rows.y.tolerance)):
                     raise SoftLabelMet
@@ -226,18 +230,6 @@ def _aligned(shape: tuple[int, int]) -> Ints:
     memory = np.zeros(size + 64, dtype=np.uint8)
     start = -memory.ctypes.data % 64
     return memory[start : start + size].view(np.int64).reshape(shape)
-
-
-def _kernel_scores(f: Array) -> Array:
-    return np.ascontiguousarray(f, dtype=np.float32 if f.dtype == np.float32 else np.float64)
-
-
-def _kernel_labels(y: Array) -> Array:
-    if y.dtype == np.bool_:
-        y = y.view(np.uint8)
-    if y.dtype.kind in "iu" and y.dtype != np.uint8:
-        return np.ascontiguousarray(y, dtype=np.int64)
-    return np.ascontiguousarray(y, dtype=np.uint8 if y.dtype == np.uint8 else np.float64)
 
 
 def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop: int) -> Summary:

@@ -4,7 +4,7 @@ The expressions of every engine as plain operations of PyTorch, each rounded by 
 there. Both give NumPy's bits.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,8 +12,11 @@ import numpy as np
 
 from trueness.engines.expressions import ROWS_OF_A_CELL, Plan, require_weights
 from trueness.errors import InputError
-from trueness.inputs.faults import FAULTS, OUTCOME, PREDICTION, SOFT, Role, by_reason, raise_refused, refused
+from trueness.inputs.arguments import Role
+from trueness.inputs.faults import FAULTS, OUTCOME, PREDICTION, SOFT, by_reason, raise_refused, refused
+from trueness.inputs.frames import reads_dtype
 from trueness.inputs.remedies import Words
+from trueness.summary.invariants import fault_of
 from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, float_summary, integer_summary
@@ -25,6 +28,7 @@ _CHUNK, _CHUNK_ON_CPU = 1 << 20, 1 << 16  # rows worked on at a time: what keeps
 _SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
 _CODES, _NEGATIVE = len(FAULTS) + 1, -min(FAULTS)  # codes, 0 among them, and how many are negative
 _TOLERANCE = {"float16": 4 * 2.0**-10, "bfloat16": 4 * 2.0**-7, "float32": 4 * 2.0**-23, "float64": 4 * 2.0**-52}
+_DAMAGED = "CalibrationSummary: the state to load is damaged: {}. Load another checkpoint."
 _NAMES: dict[Role, str] = {"prediction": "y_prob", "outcome": "y_true", "weight": "sample_weight"}
 _REMEDIES = {
     PREDICTION[1]: Words.plain("If these are logits, pass from_logits=True."),
@@ -84,6 +88,7 @@ class TensorSums:
         """No rows so far."""
         import torch
 
+        device = _home(torch.empty(0, device=device).device)
         shape = (on.cells, len(FLOAT_SUMS) + 1) if floats else (2 * on.cells, 4)
         return cls(
             on,
@@ -93,13 +98,51 @@ class TensorSums:
             table=torch.zeros(shape, dtype=torch.float64 if floats else torch.int64, device=device),
         )
 
+    @property
+    def parts(self) -> tuple["torch.Tensor", ...]:
+        """All tensors of the sums."""
+        return self.codes, self.rows, self.table
+
+    def moved(self, device: Any) -> Self:
+        """The same sums on another device."""
+        if self.table.is_meta:
+            return self.zeros(self.on, device, floats=self.floats)
+        codes, rows, table = (part.to(_home(device)) for part in self.parts)
+        return replace(self, codes=codes, rows=rows, table=table)
+
+    def flat(self) -> "torch.Tensor":
+        """All bits of the sums as int64, one part after the other."""
+        import torch
+
+        return torch.cat([part.reshape(-1).view(torch.int64) for part in self.parts])
+
+    def filled(self, flat: "torch.Tensor") -> Self:
+        """These bits as sums of the same kind, in memory of their own; bits that are sums of no rows are refused."""
+        sizes = [part.numel() for part in self.parts]
+        if len(flat) != sum(sizes):
+            raise InputError(_DAMAGED.format(f"it has {len(flat)} sums in place of {sum(sizes)}"))
+        pieces = flat.detach().to(flat.device if self.table.is_meta else self.table.device, copy=True).split(sizes)
+        codes, rows, table = (piece.view(part.dtype).view(part.shape) for piece, part in zip(pieces, self.parts, strict=True))
+        sums = replace(self, codes=codes, rows=rows, table=table)
+        fault = "a count is below 0" if int(codes.min()) < 0 else fault_of(sums._collected())
+        if fault:
+            raise InputError(_DAMAGED.format(fault))
+        return sums
+
     def update(self, y: "torch.Tensor", f: "torch.Tensor", w: "torch.Tensor | None" = None) -> None:
         """Add rows; all tensors are on the device of the sums."""
-        from trueness.engines.torch import triton
+        from trueness.engines.torch import host, triton
 
         if triton.serves(self, y, f, w):
             triton.update(self, y, f)
-            return
+        elif f.device.type == "cpu":
+            for left in host.add_plain(self, y, f, w):
+                self._judge(*left)
+        else:
+            self._judge(y, f, w)
+
+    def _judge(self, y: "torch.Tensor", f: "torch.Tensor", w: "torch.Tensor | None") -> None:
+        """Add rows that may have to be left out and counted, by plain operations."""
         plan = Plan(
             on=self.on,
             weighted=w is not None,
@@ -152,23 +195,24 @@ class TensorSums:
 
     def summary(self, *, nan: str = "raise", notes: tuple[str, ...] = ()) -> Summary:
         """The sums so far, brought to the host; raises for rows that are not allowed."""
-        counts = self.counts()
+        counts, summary = self.counts(), self._collected(notes)
+        raise_refused(counts, summary.n + sum(counts.values()), nan, _NAMES, _REMEDIES)
+        if self.floats:
+            require_weights(summary.columns.w, summary.columns.w2)
+        elif (most := int(self.table[:, 0].max())) >= ROWS_OF_A_CELL:
+            raise InputError(f"y_prob: {most} rows have nearly the same score; at most 2^32 fit. Call compute sooner.")
+        return summary
+
+    def _collected(self, notes: tuple[str, ...] = ()) -> Summary:
         table = self.table.cpu().numpy()
-        rows = self.rows.cpu().numpy() if self.floats else table[:, 0]
-        raise_refused(counts, int(rows.sum()) + sum(counts.values()), nan, _NAMES, _REMEDIES)
         account: dict[str, Any] = {
-            "rejected": by_reason(counts),
+            "rejected": by_reason(self.counts()),
             "clipped": int(self.codes[_CODES]),
             "source": tuple(sorted(notes)),
         }
         if self.floats:
             soft = bool(table[:, -1].sum() > 0)
-            require_weights(table[:, FLOAT_SUMS.index("w")], table[:, FLOAT_SUMS.index("w2")])
-            return float_summary(rows, table[:, :-1].T, self.on, soft=soft, **account)
-        if int(rows.max()) >= ROWS_OF_A_CELL:
-            raise InputError(
-                f"y_prob: {int(rows.max())} rows have nearly the same score; at most 2^32 fit. Call compute sooner."
-            )
+            return float_summary(self.rows.cpu().numpy(), table[:, :-1].T, self.on, soft=soft, **account)
         by_row = np.empty((self.on.cells, 8), dtype=np.int64)
         by_row[self.on.row_of_cell] = table.reshape(self.on.cells, 8)
         return integer_summary(by_row, self.on, **account)
@@ -183,7 +227,9 @@ def reduce_on_device(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
 
     if not all(isinstance(x, torch.Tensor) and x.is_cuda and x.layout == torch.strided and x.ndim == 1 for x in (y, f)):
         return None
-    if len(y) != len(f) or len(f) == 0 or y.device != f.device or y.is_complex() or not f.is_floating_point():
+    if len(y) != len(f) or len(f) == 0 or y.device != f.device or not f.is_floating_point():
+        return None
+    if not (reads_dtype(y) and reads_dtype(f)):
         return None
     parts = []
     for start in range(0, len(f), _SEGMENT):
@@ -214,7 +260,13 @@ def _edges(on: Ruler, device: Any) -> tuple["torch.Tensor", "torch.Tensor"]:
     """How many extra edges lie below each slot, and these edges, with some more that no score reaches."""
     import torch
 
-    return torch.as_tensor(on.extra_before.astype(np.int64), device=device), torch.as_tensor(on.extra_padded, device=device)
+    before, extra = on.extra_before.astype(np.int64), on.extra_padded.copy()  # a tensor may write to its memory
+    return torch.as_tensor(before, device=device), torch.as_tensor(extra, device=device)
+
+
+def _home(device: "torch.device") -> Any:
+    """Where the sums of tensors on a device are kept: by the host for Apple's, which have no float64."""
+    return "cpu" if device.type == "mps" else device
 
 
 def _place(code: int) -> int:
