@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from trueness._types import Floats
+from trueness.errors import InputError
 
 __all__ = ["BrownianLaw", "max_abs", "range"]
 
@@ -59,6 +60,15 @@ def _quotient(constant: float, rest: float, x: Floats) -> tuple[Floats, Floats]:
     lost = ((q_upper * h_upper - product) + q_upper * h_lower + q_lower * h_upper) + q_lower * h_lower
     lacking = ((constant - product) - lost + rest - quotient * low) / high
     return quotient, np.where(np.isfinite(lacking), lacking, 0.0)
+
+
+def _numbers(x: ArrayLike, name: str) -> Floats:
+    """An argument as float64, NaN where masked or None."""
+    try:
+        values = np.ma.asarray(x, dtype=np.float64) if isinstance(x, np.ma.MaskedArray) else np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name}: a {type(x).__name__} cannot be read as numbers ({error}). Pass numbers.") from error
+    return np.asarray(np.ma.filled(values, np.nan))
 
 
 class BrownianLaw:
@@ -108,7 +118,7 @@ class BrownianLaw:
         >>> round(max_abs.isf(0.025), 8), round(range.isf(0.025), 8)
         (2.49770547, 2.73436401)
         """
-        p = np.asarray(p, dtype=np.float64)
+        p = _numbers(p, "p")
         flat = np.atleast_1d(p).ravel()
         x = np.full(flat.shape, np.nan)
         x[flat == 0], x[flat == 1] = np.inf, 0.0
@@ -127,7 +137,7 @@ class BrownianLaw:
         return high
 
     def _by_parts(self, x: ArrayLike, *, below: Any, above: Any, at_zero: float, at_infinity: float) -> Any:
-        values = np.asarray(x, dtype=np.float64)
+        values = _numbers(x, "x")
         flat = np.atleast_1d(values).ravel()
         result = np.full(flat.shape, np.nan)
         result[flat <= 0] = at_zero

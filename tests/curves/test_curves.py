@@ -244,9 +244,11 @@ def test_confidence_band_of_a_rare_event_where_rows_are_few() -> None:
 def test_consistency_band_of_a_rare_event_where_rows_are_few() -> None:
     rng, _, f, found, seen, weights, near = rare_event(20_000)
     drawn = (rng.random((999, len(f))) < f) @ weights.T / near
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
-    np.testing.assert_allclose(found.consistency_low[seen], low, atol=0.1)
-    np.testing.assert_allclose(found.consistency_high[seen], high, atol=0.1)
+    # Where an event is expected once in forty draws a quantile jumps: it lies between those a little to either side.
+    for band, tail in ((found.consistency_low, 0.025), (found.consistency_high, 0.975)):
+        low, high = np.quantile(drawn, [tail - 0.012, tail + 0.012], axis=0)
+        assert (band[seen] >= low - 0.01).all()
+        assert (band[seen] <= high + 0.01).all()
 
 
 def test_both_extremes_within_one_cell_stay_in_order() -> None:
@@ -277,3 +279,13 @@ def test_generators_are_read_once():
         assert make(*given()).to_dict() == make(y, f).to_dict()
     assert trueness.plot_pair(*given()) is not None
     plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "make", [*(lambda *d, k=k: reliability_curve(*d, kind=k) for k in ("smooth", "binned", "isotonic")), cumulative_curve]
+)
+def test_arrays_of_a_curve_cannot_be_edited_in_place(make):
+    curve = make(*sample("plain")[:2])
+    for array in curve.table().values():
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            array.flags.writeable = True

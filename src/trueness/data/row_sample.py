@@ -19,8 +19,10 @@ from trueness.data.points import (
 )
 from trueness.data.row_extremes import from_rows
 from trueness.data.scales import Scale
+from trueness.engines.arrays.bins import BinSums, bin_sums
 from trueness.engines.arrays.grid import Runs, collapse
 from trueness.engines.arrays.summarize import nothing_odd, reduce_rows
+from trueness.engines.arrays.workers import total_of
 from trueness.inputs.rows import Arrays, Rows, read_rows
 from trueness.summary.extremes import TIE, Extremes
 from trueness.summary.ruler import Ruler, ruler
@@ -40,6 +42,10 @@ class RowSample:
     def __init__(self, given: Rows) -> None:
         self.given = given
         self._summaries: dict[Ruler, Summary] = {}
+
+    def __reduce__(self) -> tuple[type["RowSample"], tuple[Rows]]:
+        """What is copied is the rows: what was worked out of them follows again."""
+        return RowSample, (self.given,)
 
     @property
     def n(self) -> int:
@@ -79,6 +85,9 @@ class RowSample:
     def has_bins(self, count: int) -> bool:
         return True
 
+    def bin_sums(self, bins: int) -> BinSums | None:
+        return None if self.small else bin_sums(self.given, bins)
+
     def rows(self, what: str, names: tuple[str, str, str] | None = None) -> "RowSample":
         return self
 
@@ -106,7 +115,8 @@ class RowSample:
 
     @cached_property
     def extremes(self) -> Extremes:
-        return from_rows(self.arrays, self.total, None if self.small else self.summary())
+        summary = None if self.small else self.summary()  # first: it sees every row, which then need no look of their own
+        return from_rows(self.arrays, self.total, summary)
 
     @property
     def exact_extremes(self) -> Extremes:
@@ -121,8 +131,12 @@ class RowSample:
     @property
     def squares(self) -> float:
         a = self.arrays
-        squares = (a.y - a.f) ** 2
-        return float(squares.mean() if a.w is None else (a.w * squares).sum() / a.w.sum())
+
+        def squares(first: int, last: int) -> float:
+            e = a.y[first:last] - a.f[first:last]
+            return float(np.sum(e * e if a.w is None else a.w[first:last] * (e * e)))
+
+        return total_of(self.n, squares) / self.total
 
     @property
     def contradictions(self) -> Contradictions:
@@ -134,6 +148,7 @@ class RowSample:
         a = self.arrays
         return (a.f <= 0) & (a.y > 0), (a.f >= 1) & (a.y < 1)
 
+    @cached_property
     def without_contradictions(self) -> "RowSample | None":
         happened, failed = self._contradicted
         kept = ~(happened | failed)

@@ -16,6 +16,7 @@ from trueness.data.row_extremes import Bracket
 from trueness.data.row_sample import RowSample
 from trueness.data.scales import Scale
 from trueness.data.summary_sample import SummarySample
+from trueness.engines.arrays.bins import BinSums
 from trueness.errors import InputError
 from trueness.inputs.rows import read_rows
 from trueness.summary.extremes import Extremes
@@ -53,6 +54,9 @@ class Sample(Protocol):
 
     def has_bins(self, count: int) -> bool:
         """Whether so many equal-width bins can be told."""
+
+    def bin_sums(self, bins: int) -> BinSums | None:
+        """Sums over so many equal-width bins, where rows give them sooner than a summary does; else None."""
 
     def rows(self, what: str, names: Names | None = None) -> RowSample:
         """The rows; where there are none an error that says `what` needs them."""
@@ -94,6 +98,7 @@ class Sample(Protocol):
     def contradictions(self) -> Contradictions:
         """Certain predictions that were wrong."""
 
+    @property
     def without_contradictions(self) -> "Sample | None":
         """The other rows; None where none are left."""
 
@@ -107,7 +112,14 @@ class Sample(Protocol):
 Given: TypeAlias = Values | Summary | Sample
 
 
-def as_sample(y_true: Given, y_prob: Values | None = None, sample_weight: Values | None = None, names: Names = NAMES) -> Sample:
+def as_sample(
+    y_true: Given,
+    y_prob: Values | None = None,
+    sample_weight: Values | None = None,
+    names: Names = NAMES,
+    *,
+    by: Values | None = None,
+) -> Sample:
     """A function's arguments as a sample: a summary alone, outcomes and predictions, or a sample made before."""
     if isinstance(y_true, RowSample | SummarySample | Summary) and (y_prob is not None or sample_weight is not None):
         raise InputError(f"{names[1]}, {names[2]}: a summary already holds these; pass the summary alone.")
@@ -119,7 +131,8 @@ def as_sample(y_true: Given, y_prob: Values | None = None, sample_weight: Values
         return SummarySample(y_true)
     if y_prob is None:
         raise InputError(f"{names[1]} is missing. Pass {names[0]} and {names[1]}, or a Summary alone.")
-    return RowSample(read_rows(cast(Values, y_true), y_prob, sample_weight, names=names))
+    groups = () if by is None else (("by", by),)
+    return RowSample(read_rows(cast(Values, y_true), y_prob, sample_weight, by=groups, names=names))
 
 
 def copies(values: Any, times: int) -> list[Any]:

@@ -51,6 +51,9 @@ class SummarySample:
     def has_bins(self, count: int) -> bool:
         return self._sums.ruler.has(count)
 
+    def bin_sums(self, bins: int) -> None:
+        return None
+
     def rows(self, what: str, names: tuple[str, str, str] | None = None) -> NoReturn:
         outcomes, predictions, _ = names or ("y_true", "y_prob", "")
         text = f"{what} needs the rows themselves; a summary does not hold them. Pass "
@@ -114,6 +117,7 @@ class SummarySample:
         counts = round(float(happened.sum())), round(float(failed.sum()))
         return Contradictions(*counts, at_least=not exact and sum(counts) > 0)
 
+    @cached_property
     def without_contradictions(self) -> "SummarySample | None":
         """Without the rows that contradict; where sums do not tell these from others of their cells, without the cells."""
         happened, failed = self._contradicted

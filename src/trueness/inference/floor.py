@@ -14,7 +14,7 @@ from trueness.inference.simulation import (
 )
 from trueness.metrics.drawing import Options
 from trueness.metrics.registry import BoundMetric, bind
-from trueness.options import check_count, check_seed
+from trueness.options import check_count, check_progress, check_seed
 
 
 def noise_floor(
@@ -67,6 +67,7 @@ def noise_floor(
     0.011
     """
     bound = bind(metric, options, what="metric")
+    check_progress(progress)
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
     bound.value(sample)  # the metric checks its options

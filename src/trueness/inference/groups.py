@@ -12,12 +12,11 @@ from trueness._text import MISSING, group_name, number, show_pvalue
 from trueness._types import Rng, Values
 from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
-from trueness.inference.significance import CalibrationTest, calibration_test
+from trueness.inference.significance import METHODS, WEIGHT_KINDS, CalibrationTest, calibration_test
 from trueness.inference.simulation import Progress
-from trueness.inputs.containers import group_values
 from trueness.metrics.drawing import Options
 from trueness.metrics.registry import bind
-from trueness.options import check_count, check_seed
+from trueness.options import check_choice, check_count, check_progress, check_seed
 from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
@@ -58,7 +57,7 @@ class GroupTest:
         name, rows = group_name(self.group, most), str(self.n)
         if self.test is None:
             return name, rows, "–", "–", self.reason
-        return name, rows, number(self.test.value), self.test.shown.removeprefix("= "), self.shown_adjusted
+        return name, rows, number(self.test.value), self.test.explained, self.shown_adjusted
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as nested dictionaries; None where a number is not finite."""
@@ -166,6 +165,9 @@ def group_tests(
     """
     bind(statistic, options, what="statistic")
     check_count("resamples", resamples)
+    check_choice("method", method, METHODS)
+    check_choice("weight_kind", weight_kind, WEIGHT_KINDS)
+    check_progress(progress)
     seed = check_seed(rng)
     settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
     parts = group_parts(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
@@ -215,13 +217,10 @@ def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight
 
 
 def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any, *, repeats: bool) -> list[Part]:
-    if by is None:
+    sample = as_sample(y_true, y_prob, sample_weight, by=by).rows("by")
+    groups = sample.given.by
+    if groups is None:
         raise InputError("by is missing. Pass the group of each row, or {group: Summary} in place of the arrays.")
-    sample = as_sample(y_true, y_prob, sample_weight).rows("by")
-    groups = group_values(by, "by")
-    n = len(sample.given)
-    if len(groups) != n:
-        raise InputError(f"by: {len(groups)} values for {n} rows. Pass one group a row.")
     code: dict[Any, int] = {}
     codes = np.array([code.setdefault(group, len(code)) for group in groups])
     rows = sample.arrays  # every row is looked at here, so that a message names its place among all

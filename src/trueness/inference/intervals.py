@@ -24,7 +24,7 @@ from trueness.inference.significance import few_signs, residual_variance
 from trueness.inference.simulation import Drawn, Needs, Progress, Resampling, settled
 from trueness.metrics.drawing import LimitLaw, Norm, Options, normal_quantile, order_statistic
 from trueness.metrics.registry import BoundMetric, bind
-from trueness.options import check_choice, check_level, check_seed
+from trueness.options import check_choice, check_level, check_progress, check_seed
 
 DRAWS = 1999
 _BOOTSTRAP = 999
@@ -109,6 +109,7 @@ def confidence_interval(
     bound = bind(metric, options, what="metric")
     alpha = 1 - check_level(level)
     check_choice("method", method, ("auto", "bootstrap"))
+    check_progress(progress)
     seed = check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
     value = bound.value(sample)

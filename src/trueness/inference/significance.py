@@ -12,10 +12,13 @@ from trueness.errors import InputError
 from trueness.inference.simulation import SOFT, Drawn, Needs, Progress, Resampling
 from trueness.metrics.drawing import LimitLaw, Options
 from trueness.metrics.registry import BoundMetric, bind
-from trueness.options import check_choice, check_count, check_seed
+from trueness.options import check_choice, check_count, check_progress, check_seed
 
 _EACH_SIGN = 20  # residuals of either sign from which soft labels are trusted to show their own variance
 _SMALLEST = 5e-324
+
+METHODS = ("auto", "asymptotic", "simulated")
+WEIGHT_KINDS = ("importance", "frequency")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,8 @@ class CalibrationTest:
     seed: int | None = None
     # Certain bounds for the p-value of the rows, where only their summary is known and the limit law is used.
     pvalue_bounds: tuple[float, float] | None = None
-    # Where certain predictions were wrong, which makes p = 0: the test of the other rows.
+    # Where certain predictions were wrong, which makes p = 0: how many at least, and the test of the other rows.
+    contradictions: int = 0
     rest: "CalibrationTest | None" = None
 
     def __repr__(self) -> str:
@@ -46,10 +50,17 @@ class CalibrationTest:
         smallest = self.resamples is not None and self.pvalue <= 1 / (1 + self.resamples)
         return f"{'≤' if smallest else '='} {show_pvalue(self.pvalue, self.log10_pvalue)}"
 
+    @property
+    def explained(self) -> str:
+        """The p-value without "="; a 0 with the number of certain predictions that were wrong, and the others' p."""
+        shown = self.shown.removeprefix("= ")
+        others = "" if self.rest is None else f"; others {self.rest.shown.removeprefix('= ')}"
+        return f"{shown} ({self.contradictions} certain and wrong{others})" if self.contradictions else shown
+
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary; None where a number is not finite."""
         named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: plain(value) for name, value in named.items() if name != "rest" or value is not None}
+        return {name: plain(value) for name, value in named.items() if value or name not in ("contradictions", "rest")}
 
 
 def calibration_test(
@@ -121,8 +132,9 @@ def calibration_test(
     ('asymptotic', 2e-21)
     """
     bound = bind(statistic, options, what="statistic")
-    check_choice("method", method, ("auto", "asymptotic", "simulated"))
-    check_choice("weight_kind", weight_kind, ("importance", "frequency"))
+    check_choice("method", method, METHODS)
+    check_choice("weight_kind", weight_kind, WEIGHT_KINDS)
+    check_progress(progress)
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
     value = bound.value(sample)
@@ -155,7 +167,7 @@ def outcome_of(
         reason = f"an event of predicted probability {zero} was observed, {wrong}"
         fields |= {"standardized": math.inf, "pvalue": 0.0, "log10_pvalue": -math.inf}
         others = _rest(bound, resampling, method, resamples, seed, progress) if rest else None
-        return CalibrationTest(**fields, reason=reason, rest=others)
+        return CalibrationTest(**fields, reason=reason, contradictions=times, rest=others)
     if sigma == 0:
         reason = "every prediction is 0 or 1 and none is contradicted"
         return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
@@ -170,7 +182,7 @@ def _rest(
     bound: BoundMetric, resampling: Resampling, method: str, resamples: int, seed: int, progress: Progress | None
 ) -> CalibrationTest | None:
     """The test of the rows that no certain prediction was wrong for."""
-    sample = resampling.sample.without_contradictions()
+    sample = resampling.sample.without_contradictions
     if sample is None:
         return None
     others = Resampling(sample, [bound], frequency=resampling.frequency)

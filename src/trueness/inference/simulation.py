@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -136,18 +137,32 @@ class Resampling:
         self.base = sample.points(rows=rows, bins=bins, frequency=frequency)
         self.regime = regime(self.base)
         self._partitions = [each.partition(self.base) for each in metrics]
-        self._groups = self.base.groups([cut for each in metrics for cut in each.cuts(self.base)])
-        self._coarse = self.base.merged(self._groups)
-        self._fine = self.base if self.base.kind == "rows" and self.base.n <= ROWS else self._coarse
+        kernels = [each for each in metrics if each.law is None]
+        even = not all(each.metric.drawing.by_cuts for each in kernels)
+        self._groups = self.base.groups([cut for each in kernels for cut in each.cuts(self.base)], even=even)
+
+    @cached_property
+    def _coarse(self) -> Points:
+        """Groups of neighbours, as fine as the metrics need that have no law."""
+        return self.base.merged(self._groups)
+
+    @cached_property
+    def _fine(self) -> Points:
+        """Points that keep the order of scores: all of few rows, else some thousand groups."""
+        few = self.base.kind == "rows" and self.base.n <= ROWS
+        return self.base if few else self.base.merged(self.base.groups([]))
 
     def draw(self, seed: int, draws: int, needs: Sequence[Needs | None], progress: Progress | None = None) -> dict[int, Drawn]:
         """Draws of each metric, by its place, of the kinds it needs; None: no draws."""
         places = [i for i, each in enumerate(needs) if each is not None]
-        ordered = [i for i in places if self.metrics[i].law is not None and self._fine is not self._coarse]
-        parts = [(self._fine, ordered), (self._coarse, [i for i in places if i not in ordered])]
-        ticks = _Ticks(draws * sum(_passes([needs[i] for i in part]) for _, part in parts), progress)
+        ordered = [i for i in places if self.metrics[i].law is not None]
+        others = [i for i in places if self.metrics[i].law is None]
+        ticks = _Ticks(draws * sum(_passes([needs[i] for i in part]) for part in (ordered, others)), progress)
         results: dict[int, Drawn] = {}
-        for stream, (points, part) in zip(np.random.SeedSequence(seed).spawn(2), parts, strict=True):
+        for stream, part in zip(np.random.SeedSequence(seed).spawn(2), (ordered, others), strict=True):
+            if not part:
+                continue
+            points = self._fine if part is ordered else self._coarse
             tallies = {i: _Tally(self.metrics[i], points, self._partition(points, i), needs[i] or Needs()) for i in part}
             for_null, for_flips = (np.random.default_rng(child) for child in stream.spawn(2))
             under_null = [tally for tally in tallies.values() if tally.needs.outcomes]

@@ -113,6 +113,7 @@ class Drawing:
 
     law: LimitLaw | None = None  # with one, draws keep the order of all scores
     needs_flips = True  # whether its interval reads residuals with random signs
+    by_cuts = False  # whether the groups that its cuts leave are fine enough
     on_cells = False  # whether draws may be made on groups of neighbours although the value needs rows
 
     def partition(self, points: Points, options: Options) -> Partition | None:

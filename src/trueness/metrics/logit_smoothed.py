@@ -1,5 +1,6 @@
 """LS-ECE: expected calibration error after noise on the logits (Chidambaram et al. 2024)."""
 
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -8,18 +9,21 @@ from trueness._types import Array, Floats, Ints, Rng, Values
 from trueness.data.masses import Masses
 from trueness.data.points import Points
 from trueness.data.sample import Given, as_sample
-from trueness.data.scales import LOGIT, logit
+from trueness.data.scales import LOGIT, Window, logit
 from trueness.metrics.drawing import Drawing, Norm, Options, Partition, Statistic
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bandwidth, check_choice, check_count, check_rng
-from trueness.smoothing.draws import linear_integrals
-from trueness.smoothing.kernel import lattice
+from trueness.smoothing.draws import STEPS, DrawGrid, linear_integrals, mean_sizes, nodes_for
+from trueness.smoothing.kernel import Lattice, lattice
 from trueness.smoothing.smoothed import grid_cells, sigmoid, sigmoid_link, smoothed_masses, window_for
 
 _BLOCK = 1 << 21  # kernel values held at a time by the Monte Carlo estimator
-# Of draws: nodes a bandwidth, and kernel widths beyond which a kernel is below 1e-6.
-_NODES = 4
-_REACH = 5.3
+# Of draws: kernel widths beyond which a kernel is below 1e-9, steps of a grid at most, nodes a narrow bandwidth, and logits
+# within which the sigmoid hardly bends.
+_REACH = 6.6
+_MOST_STEPS = 1 << 13
+_NARROW_NODES = 8
+_BEND = 0.5
 NARROW = 0.02  # bandwidths up to this are drawn more finely
 WIDEST_LINK = 4.0  # wider noise than this bends the sigmoid within one step of the lattice
 
@@ -46,7 +50,9 @@ def logit_smoothed_ece(
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. From a summary the value is good
+        to 3e-5 of itself with Gaussian noise of the default bandwidth, to 3e-3 with uniform noise; not where the scores that
+        matter lie within 4e-5 of 0 or 1, which the summary's notes say.
     y_prob : array-like
         Predicted probabilities.
     bandwidth : float
@@ -168,29 +174,54 @@ class LogitNorm(Norm):
 
 
 class GaussianLogitNorm(LogitNorm):
-    """Gaussian noise, on a fine lattice of logits where any kernel reaches."""
+    """Gaussian noise: draws smoothed on a grid of logits, a narrow kernel's on a fine lattice where any kernel reaches."""
 
     def __init__(self, points: Points, bandwidth: float) -> None:
         super().__init__(points, bandwidth, uniform=False)
-        # Many narrow kernels average out: what is left of the noise is small, and so must be the error.
-        nodes = _NODES if bandwidth > NARROW else 2 * _NODES
-        self.step = min(bandwidth, 1.0 if bandwidth <= WIDEST_LINK else bandwidth) / nodes
-        grid = lattice(self.h, bandwidth, self.step, _REACH)
-        self.kernel, self.neighbours = grid.kernel / points.total, grid.neighbours
-        # What the noise on the logits alone adds: Σw(f − ρ(u))p(u − h)/W.
-        self.bias = self.kernel @ (points.weight * points.score) - sigmoid(grid.nodes) * (self.kernel @ points.weight)
+        low, high = float(self.h[0]) - _REACH * bandwidth, float(self.h[-1]) + _REACH * bandwidth
+        self.window = Window(low, high - low)
+        self.narrow = bandwidth <= NARROW or bandwidth < STEPS * self.window.length / _MOST_STEPS
+        # Beside wide kernels the sigmoid bends, and what is looked at must show it.
+        self.nodes = nodes_for(points.n) * max(1.0, bandwidth / _BEND)
 
-    def _integral(self, e: Floats, offset: Floats | float) -> Floats:
-        smoothed: Floats = (self.kernel @ e.T).T + offset
-        return linear_integrals(smoothed, self.step, self.neighbours)
+    @cached_property
+    def _grid(self) -> DrawGrid:
+        place = np.clip((self.h - self.window.low) / self.window.length, 0.0, 1.0)
+        return DrawGrid(place, self.bandwidth / self.window.length, self.points.total, _REACH)
+
+    @cached_property
+    def _lattice(self) -> Lattice:
+        # Many narrow kernels average out: what is left of the noise is small, and so must be the error.
+        grid = lattice(self.h, self.bandwidth, self.bandwidth / _NARROW_NODES, _REACH)
+        return grid._replace(kernel=grid.kernel / self.points.total)
+
+    def _smoothed(self, e: Floats) -> Floats:
+        """Draws smoothed at the nodes: [node, draw]."""
+        if self.narrow:
+            return np.asarray(self._lattice.kernel @ np.ascontiguousarray(e.T))
+        return self._grid.smoothed(self._grid.coefficients(e), self.bandwidth / self.window.length, self.nodes)
+
+    @cached_property
+    def _bias(self) -> Floats:
+        """What the noise on the logits alone adds: Σw(f − ρ(u))p(u − h)/W."""
+        w, f = self.points.weight, self.points.score
+        above, all_of_it = self._smoothed(np.array([w * f, w])).T
+        steps = len(above) - 1
+        u = self._lattice.nodes if self.narrow else self.window.low + self.window.length * np.arange(steps + 1) / steps
+        return np.asarray(above - sigmoid(u) * all_of_it)[:, None]
+
+    def _integral(self, smoothed: Floats) -> Floats:
+        if self.narrow:
+            return linear_integrals(smoothed.T, self.bandwidth / _NARROW_NODES, self._lattice.neighbours)
+        return mean_sizes(smoothed)
 
     def of(self, e: Floats) -> Floats:
         """The metric of each draw."""
-        return self._integral(e, self.bias)
+        return self._integral(self._smoothed(e) + self._bias)
 
     def noise(self, e: Floats) -> Floats:
         """The norm of each draw."""
-        return self._integral(e, 0.0)
+        return self._integral(self._smoothed(e))
 
 
 class UniformLogitNorm(LogitNorm):
@@ -210,6 +241,8 @@ class UniformLogitNorm(LogitNorm):
 
 class LogitDrawing(Drawing):
     """Kernels on the logits: groups of points a good deal shorter than one."""
+
+    by_cuts = True
 
     def cuts(self, points: Points, options: Options) -> list[Ints]:
         """Stretches of a bandwidth's half, of an eighth where it is narrow."""

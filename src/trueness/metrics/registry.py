@@ -6,9 +6,11 @@ An entry stands at the end of the metric's file: ``register(Metric(...))``.
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from types import MappingProxyType
 from typing import Any, Literal, get_type_hints
 
+from trueness._values import show
 from trueness.data.points import Points
 from trueness.data.sample import Sample
 from trueness.errors import InputError
@@ -41,7 +43,7 @@ class Metric:
     @property
     def single(self) -> bool:
         """Whether its value is one number."""
-        return get_type_hints(self.function).get("return", float) is float
+        return _returns_float(self.function)
 
     @property
     def has_interval(self) -> bool:
@@ -61,6 +63,11 @@ class Metric:
     def takes_weights_and_soft_labels(self, options: Options = _NONE) -> bool:
         """Whether weights and soft labels are allowed with these options."""
         return not _among(options, self.counts_options)
+
+
+@cache
+def _returns_float(function: Callable[..., Any]) -> bool:
+    return get_type_hints(function).get("return", float) is float
 
 
 def _among(options: Options, special: Options) -> bool:
@@ -162,7 +169,7 @@ def _find(name: Any, what: str) -> Metric:
     if isinstance(name, str) and name in METRICS and name not in single:
         raise InputError(f"{what}: {name} is not a single number. Pass one of {', '.join(single)}.")
     if not isinstance(name, str) or name not in METRICS:
-        raise InputError(f"{what}: {name!r} is not one of {', '.join(single)}.")
+        raise InputError(f"{what}: {show(name)} is not one of {', '.join(single)}.")
     return METRICS[name]
 
 
@@ -172,10 +179,10 @@ def _checked(metric: Metric, options: Any, allowed: list[str]) -> dict[str, Any]
         return {}
     if not isinstance(options, Mapping):
         raise InputError(
-            f'options: {options!r} is not a mapping. Pass the metric\'s options by name, for example {{"bins": 20}}.'
+            f'options: {show(options)} is not a mapping. Pass the metric\'s options by name, for example {{"bins": 20}}.'
         )
     for name in options:
         if name not in allowed:
             takes = f"it takes {', '.join(allowed)}" if allowed else "it takes none"
-            raise InputError(f"options: {metric.name} has no option {name!r}; {takes}.")
+            raise InputError(f"options: {metric.name} has no option {show(name)}; {takes}.")
     return dict(options)

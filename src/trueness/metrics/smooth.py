@@ -16,6 +16,7 @@ from trueness.metrics.registry import Metric, register
 from trueness.metrics.smooth_norm import SmoothNorm
 from trueness.options import check_bandwidth, check_choice
 from trueness.smoothing.cosine import CELLS_PER_BANDWIDTH
+from trueness.smoothing.draws import STEPS
 from trueness.smoothing.fixed_point import fixed_point
 from trueness.smoothing.smoothed import grid_cells, identity_link, scattered_integral, smoothed_masses, window_for
 
@@ -54,7 +55,7 @@ def smooth_ece(
     y_true : array-like or Summary
         Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. From a summary the value is good
         to 1e-6 of itself while the bandwidth spans 10 cells (0.0006 in the middle, 0.00001 within 1/64 of either end); on
-        the logit scale to 2e-4, less where scores below 0.001 meet a bandwidth of a few thousandths.
+        the logit scale to 2e-4, less where scores below 0.001 meet a bandwidth of a few thousandths: see the summary's notes.
     y_prob : array-like
         Predicted probabilities.
     bandwidth : float, optional
@@ -98,7 +99,8 @@ def smooth_ece_area(
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays.
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays. From a summary the value is good
+        to 1e-6 of itself while the bandwidth spans 10 cells (0.0006 in the middle, 0.00001 within 1/64 of either end).
     y_prob : array-like
         Predicted probabilities.
     bandwidth : float, optional
@@ -215,14 +217,14 @@ def _scattered_fixed_point(masses: Masses, sums: Floats) -> float:
 
 
 class SmoothDrawing(Drawing):
-    """A kernel: groups of points a good deal shorter than a narrow one."""
+    """A kernel: groups of points a good deal shorter than the narrowest one."""
+
+    by_cuts = True
 
     def cuts(self, points: Points, options: Options) -> list[Ints]:
-        """Stretches of an eighth of a bandwidth, where one is given or the scale is another."""
-        if options["bandwidth"] is None and options["scale"] == "probability":
-            return []
+        """Stretches of a step of the grid on which draws are smoothed."""
         norm = self.norm(points, options, None)
-        label = np.floor(norm.x * (8 / norm.ladder[0])).astype(np.int64)
+        label = np.floor(norm.x * (STEPS / norm.ladder[0])).astype(np.int64)
         while np.count_nonzero(np.diff(label)) >= _MOST_GROUPS:
             label //= 2
         return [label]

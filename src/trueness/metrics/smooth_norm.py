@@ -13,24 +13,22 @@ from trueness.data.scales import Scale, Window
 from trueness.errors import InputError
 from trueness.metrics.drawing import Noise, Norm, order_statistic
 from trueness.smoothing.cosine import smoothed_variance
-from trueness.smoothing.draws import smoothed_norms
+from trueness.smoothing.draws import MANY_NODES, MOST_STEPS, STEPS, DrawGrid, nodes_for
 
-# Of draws: bandwidths of the ladder, cosines at most and in all for all points, nodes a bandwidth, kernel widths (and the
-# same in frequency) beyond which a kernel is below 1e-6, rungs looked at between two, cells of a first look.
+# Of draws: bandwidths of the ladder, kernel widths (and the same in frequency) beyond which a kernel is below 1e-6, rungs
+# looked at between two, cells of a first look and halvings of its range.
 BANDWIDTHS = 24
-_COSINES, _TABLE = 1 << 14, 1 << 26
-_NODES = 4
 _REACH = 5.3
 _BETWEEN = 8
-_CELLS = 4096
+_CELLS, _HALVINGS = 4096, 14
 
 
 class _Band(NamedTuple):
-    """Bandwidths that share one window, and the cosines of the points there."""
+    """Bandwidths that share one window, and the points there."""
 
     window: Window
     places: range  # in the ladder
-    cosines: Floats  # of every point, at each frequency
+    grid: DrawGrid
 
 
 class SmoothNorm(Norm):
@@ -50,7 +48,7 @@ class SmoothNorm(Norm):
             self.ladder = np.geomspace(min(smallest, 0.5), 1.0, BANDWIDTHS)
         else:
             self.ladder = np.array([bandwidth])
-        finest = _REACH * self._window(0.0).length / (np.pi * min(_COSINES, _TABLE // len(self.x)))
+        finest = STEPS * self._window(0.0).length / MOST_STEPS
         self.clipped = bool(self.ladder[0] < finest)
         if self.clipped and bandwidth is not None:
             raise InputError(
@@ -61,7 +59,7 @@ class SmoothNorm(Norm):
 
     @cached_property
     def bands(self) -> list[_Band]:
-        """Windows and cosines, made when first drawn."""
+        """Windows and grids, made when first drawn."""
         return list(self._bands())
 
     def _window(self, bandwidth: float) -> Window:
@@ -81,10 +79,9 @@ class SmoothNorm(Norm):
             ):
                 continue
             window = self._window(self.ladder[last - 1])
-            count = int(_REACH * window.length / (np.pi * self.ladder[first])) + 1
-            frequency = np.pi * np.arange(count + 1, dtype=np.float64)
-            cosines = np.cos(np.outer((self.x - window.low) / window.length, frequency))
-            yield _Band(window, range(first, last), cosines)
+            place = np.clip((self.x - window.low) / window.length, 0.0, 1.0)
+            grid = DrawGrid(place, float(self.ladder[first]) / window.length, self.total, _REACH)
+            yield _Band(window, range(first, last), grid)
             first = last
 
     def _typical(self, variance: Floats) -> float:
@@ -92,11 +89,12 @@ class SmoothNorm(Norm):
         if not variance.any():
             return 1.0
         low, high = 1e-7, 1.0
-        for _ in range(40):
+        before = np.append(0.0, np.cumsum(variance))
+        for _ in range(_HALVINGS):
             sigma = float(np.sqrt(low * high))
             window = self._window(sigma)
-            place = (self.x - window.low) / window.length * _CELLS
-            mass = np.bincount(np.clip(place.astype(np.int64), 0, _CELLS - 1), variance, minlength=_CELLS)
+            edges = window.low + window.length * np.arange(1, _CELLS) / _CELLS
+            mass = np.diff(before[np.concatenate([[0], np.searchsorted(self.x, edges), [len(self.x)]])])
             g = smoothed_variance(mass, self.total**2, sigma / window.length)
             if np.sqrt(2 / np.pi) * float(np.sqrt(g).mean()) > sigma:
                 low = sigma
@@ -104,13 +102,14 @@ class SmoothNorm(Norm):
                 high = sigma
         return float(np.sqrt(low * high))
 
-    def noise(self, e: Floats, nodes: int = _NODES) -> Floats:
+    def noise(self, e: Floats, nodes: int | None = None) -> Floats:
         """∫|g_σ| of each draw for every bandwidth of the ladder, looked at on so many nodes a bandwidth."""
+        nodes = nodes_for(self.points.n) if nodes is None else nodes
         norms = np.empty((len(e), len(self.ladder)))
         for band in self.bands:
-            places = slice(band.places.start, band.places.stop)
-            sigmas = self.ladder[places] / band.window.length
-            norms[:, places] = smoothed_norms(e @ band.cosines / self.total, sigmas, _REACH, nodes)
+            a = band.grid.coefficients(e)
+            for place in band.places:
+                norms[:, place] = band.grid.norms(a, float(self.ladder[place]) / band.window.length, nodes)
         return norms
 
     def of(self, e: Floats) -> Floats:
@@ -144,7 +143,7 @@ class SmoothNorm(Norm):
         bound = np.max([_simultaneous(curves, alpha / 2) for curves in noise.kinds], axis=0)
         # Between two rungs the noise is no more than at the lower one, since norms fall with the bandwidth.
         fine = np.unique(np.concatenate([np.geomspace(a, b, _BETWEEN + 1) for a, b in pairwise(self.ladder)]))
-        curve = SmoothNorm(self.points, self.scale, None, ladder=fine).noise(self.points.e[None, :], nodes=32)[0]
+        curve = SmoothNorm(self.points, self.scale, None, ladder=fine).noise(self.points.e[None, :], nodes=MANY_NODES)[0]
         rung = np.searchsorted(self.ladder, fine * (1 + 1e-12), side="right") - 1
         return float(min(np.max(np.minimum(fine, curve - bound[rung])), value)), high
 

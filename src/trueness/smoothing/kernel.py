@@ -10,6 +10,7 @@ from trueness.smoothing.cosine import REACH
 
 GRID = 256  # steps from 0 to 1, and never wider than a quarter of the bandwidth
 _FINEST = 4096
+WIDEST = 1000.0  # bandwidths beyond which a curve could not be told from a flat one
 _FEW = 4096  # points that are taken as they are
 
 
