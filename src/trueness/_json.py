@@ -4,9 +4,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 
 def plain(value: Any) -> Any:
     """Arrays as lists, results as dictionaries, None for numbers that are not finite."""
+    if isinstance(value, np.datetime64 | np.timedelta64):  # whose nanoseconds would be listed as bare numbers
+        return str(value)
     if hasattr(value, "tolist"):
         value = value.tolist()
     if hasattr(value, "to_dict"):

@@ -22,9 +22,14 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
 
 
+def printable(text: str) -> str:
+    """Text from elsewhere with control characters as escapes."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
 def clean(text: str, most: int = 40) -> str:
     """A name from data on one line: control characters as escapes, the middle left out where it is long."""
-    text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    text = printable(text)
     tail = (most - 1) // 2
     return text if len(text) <= most else f"{text[: most - 1 - tail]}…{text[-tail:]}"
 

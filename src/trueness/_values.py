@@ -2,11 +2,30 @@
 
 import numbers
 import re
+from collections.abc import Iterable
 from decimal import Decimal
+from typing import Any, TypeGuard
 
 import numpy as np
 
-__all__ = ["are", "is_chunk", "is_missing", "is_number", "is_unusable", "show", "stem"]
+from trueness._text import printable
+
+__all__ = [
+    "FINE",
+    "are",
+    "is_chunk",
+    "is_hashable",
+    "is_missing",
+    "is_number",
+    "is_unusable",
+    "lists",
+    "native",
+    "show",
+    "stem",
+]
+
+
+FINE = ("ns", "ps", "fs", "as")  # units of NumPy's moments below a microsecond
 
 
 def is_chunk(item: object) -> bool:
@@ -17,6 +36,11 @@ def is_chunk(item: object) -> bool:
     return hasattr(item, "__len__") and not isinstance(item, (str, bytes))
 
 
+def lists(value: object) -> TypeGuard[Iterable[Any]]:
+    """Whether a value holds others, one after the other; a text is one value, and so is an array of no dimension."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes) and getattr(value, "ndim", 1) != 0
+
+
 def is_missing(value: object) -> bool:
     """None, NaN of any kind, pandas' NA and NaT, NumPy's masked."""
     if value is None or value is np.ma.masked:
@@ -25,6 +49,8 @@ def is_missing(value: object) -> bool:
         return bool(value != value)
     if isinstance(value, Decimal):
         return value.is_nan()
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        return bool(np.isnat(value))
     return type(value).__name__ in ("NAType", "NaTType")
 
 
@@ -42,6 +68,24 @@ def is_number(value: object) -> bool:
     return isinstance(value, (numbers.Real, np.bool_, Decimal)) and not isinstance(value, np.timedelta64)
 
 
+def is_hashable(value: object) -> bool:
+    """Whether a value can be told from others by a dictionary; a list cannot, nor a tuple that holds one."""
+    try:
+        hash(value)
+    except Exception:  # whatever an object's own __hash__ raises
+        return False
+    return True
+
+
+def native(value: Any) -> Any:
+    """NumPy's scalars as Python's own values, as far as these are as fine: its moments end at microseconds."""
+    if not isinstance(value, (np.datetime64, np.timedelta64)):
+        return value.item() if isinstance(value, np.generic) else value
+    coarse = value.astype(f"{value.dtype.kind}8[us]") if np.datetime_data(value.dtype)[0] in FINE else value
+    own = coarse.item() if coarse == value else value
+    return value if isinstance(own, int) else own  # an integer is what lies beyond the range of Python's
+
+
 def show(value: object) -> str:
     """A value as a message prints it: short, on one line, and with control characters escaped."""
     try:
@@ -49,8 +93,7 @@ def show(value: object) -> str:
         text = str(value) if plain else repr(value.item() if isinstance(value, (np.str_, np.bytes_)) else value)
     except Exception:  # integers beyond sys.get_int_max_str_digits(), and objects whose own __repr__ fails
         return f"an {type(value).__name__} too long to print" if isinstance(value, int) else f"a {type(value).__name__}"
-    text = text if len(text) <= 60 else text[:57] + "..."
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+    return printable(text if len(text) <= 60 else text[:57] + "...")
 
 
 def stem(name: str) -> str:

@@ -5,6 +5,7 @@ import pytest
 
 from trueness import summarize
 from trueness.engines.expressions import Plan, SoftLabelsMet, summaries
+from trueness.summary.invariants import fault_of
 from trueness.summary.ruler import ruler
 
 NAMES = {"outcome": "y", "prediction": "f", "weight": "w"}
@@ -85,3 +86,46 @@ def test_rows_that_are_left_out_are_counted_and_missing_groups_are_one():
     assert list(found) == ["a", None]
     assert (found["a"].n, found["a"].rejected) == (1, {"prediction missing or not finite": 1})
     assert (found[None].n, found[None].rejected) == (1, {"zero weight": 1})
+
+
+class PostgresNumbers(np.ndarray):
+    """Numbers whose product, or quotient, must not vanish: PostgreSQL takes that for an error."""
+
+    def __mul__(self, other):
+        product = super().__mul__(other)
+        assert not np.any((np.asarray(product) == 0) & (np.asarray(self) != 0) & (np.asarray(other) != 0)), "underflow"
+        return product
+
+
+class PostgresAlgebra(ArrayAlgebra):
+    """The same, of such numbers."""
+
+    def column(self, name):
+        return np.asarray(super().column(name)).view(PostgresNumbers)
+
+    def either(self, condition, then, otherwise):
+        return super().either(condition, then, otherwise).view(PostgresNumbers)
+
+
+@pytest.mark.parametrize("soft", [False, True])
+def test_no_product_vanishes(soft):
+    rng = np.random.default_rng(0)
+    tiny = np.concatenate([10.0 ** rng.uniform(-323, 0, 3000), [5e-324, 1e-310, 1e-300, 2.0**-340, 2.0**-128, 0.0, 1.0]])
+    f, w = rng.permutation(tiny), 10.0 ** rng.uniform(-320, 100, len(tiny))
+    y = rng.permutation(tiny) if soft else (rng.random(len(tiny)) < 0.5).astype(float)
+    plan = Plan(on=ruler(), weighted=True, floats=True)
+    algebra = PostgresAlgebra(f=f, y=y, w=w)
+    with np.errstate(under="ignore"):
+        for layer in plan.layers(algebra):
+            algebra.columns |= layer
+    integers = PostgresAlgebra(f=f, y=np.round(y))
+    for layer in Plan(on=ruler()).layers(integers):
+        integers.columns |= layer
+    w = rng.exponential(size=len(f))
+    (found,) = reduced(plan, f=f, y=y, w=w).values()
+    expected = summarize(y, f, sample_weight=w)
+    np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=1e-35)
+    w[::2] *= 1e-200  # beside others, in cells of their own too
+    (found,) = reduced(plan, f=f, y=y, w=w).values()
+    assert found.n == len(f)
+    assert fault_of(found) is None

@@ -13,10 +13,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from given_rows import rows_of
 
 from trueness.errors import InputError
 from trueness.inputs.columns import CHUNK
-from trueness.inputs.rows import Arrays, read_rows
+from trueness.inputs.rows import Arrays
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -44,6 +45,11 @@ def objects(values):
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out
+
+
+def matrix(values):
+    with pytest.warns(PendingDeprecationWarning):
+        return np.matrix(values)
 
 
 def every_other(values):
@@ -136,31 +142,31 @@ INTEGERS = {
 
 @pytest.mark.parametrize("make", FLOATS.values(), ids=FLOATS.keys())
 def test_predictions_outcomes_and_weights_in_every_container(make):
-    same(read_rows(Y, make(F)).arrays())
-    same(read_rows(make([float(y) for y in Y]), np.array(F)).arrays())
-    same(read_rows(Y, F, make(W)).arrays(), w=W)
-    same(read_rows(make([float(y) for y in Y]), make(F), make(W)).arrays(), w=W)
+    same(rows_of(Y, make(F)).arrays())
+    same(rows_of(make([float(y) for y in Y]), np.array(F)).arrays())
+    same(rows_of(Y, F, make(W)).arrays(), w=W)
+    same(rows_of(make([float(y) for y in Y]), make(F), make(W)).arrays(), w=W)
 
 
 @pytest.mark.parametrize("make", INTEGERS.values(), ids=INTEGERS.keys())
 def test_outcomes_in_every_container_of_integers(make):
-    same(read_rows(make(Y), F).arrays())
-    same(read_rows(Y, make(Y)).arrays(), f=Y)
+    same(rows_of(make(Y), F).arrays())
+    same(rows_of(Y, make(Y)).arrays(), f=Y)
 
 
 def test_range_and_soft_labels():
-    got = read_rows(range(2), [0.5, 0.5]).arrays()
+    got = rows_of(range(2), [0.5, 0.5]).arrays()
     assert got.y.tolist() == [0.0, 1.0]
     assert not got.soft
-    assert read_rows([0, 0.5], [0.5, 0.5]).arrays().soft
+    assert rows_of([0, 0.5], [0.5, 0.5]).arrays().soft
 
 
 def test_memmap(tmp_path):
     path = tmp_path / "p.bin"
     np.array(F).tofile(path)
     before = hashlib.sha256(path.read_bytes()).hexdigest()
-    same(read_rows(Y, np.memmap(path, dtype="f8", mode="r")).arrays())
-    same(read_rows(Y, np.memmap(path, dtype="f8", mode="r+")).arrays())
+    same(rows_of(Y, np.memmap(path, dtype="f8", mode="r")).arrays())
+    same(rows_of(Y, np.memmap(path, dtype="f8", mode="r+")).arrays())
     assert hashlib.sha256(path.read_bytes()).hexdigest() == before
 
 
@@ -179,18 +185,18 @@ def test_memmap(tmp_path):
 )
 def test_tensors(make):
     torch = pytest.importorskip("torch")
-    same(read_rows(torch.tensor(Y), make(torch)).arrays())
-    same(read_rows(torch.tensor(Y, dtype=torch.bool), make(torch), torch.tensor(W)).arrays(), w=W)
+    same(rows_of(torch.tensor(Y), make(torch)).arrays())
+    same(rows_of(torch.tensor(Y, dtype=torch.bool), make(torch), torch.tensor(W)).arrays(), w=W)
 
 
 def test_tensors_that_hold_no_real_numbers():
     torch = pytest.importorskip("torch")
     with pytest.raises(InputError, match=r"y_prob: the tensor is on the meta device"):
-        read_rows(Y, torch.empty(7, device="meta"))
+        rows_of(Y, torch.empty(7, device="meta"))
     with pytest.raises(InputError, match=r"y_prob: 7 of 7 values are of dtype complex64 .*row 0"):
-        read_rows(Y, torch.zeros(7, dtype=torch.complex64))
+        rows_of(Y, torch.zeros(7, dtype=torch.complex64))
     with pytest.raises(InputError, match=r"y_prob: is a single value"):
-        read_rows(Y, torch.tensor(0.5))
+        rows_of(Y, torch.tensor(0.5))
 
 
 MISSING = {
@@ -202,6 +208,10 @@ MISSING = {
     "NaT": lambda: objects([0.5, pd.NaT, 0.25]),
     "masked": lambda: np.ma.array([0.5, 0.75, 0.25], mask=[False, True, False]),
     "masked column": lambda: np.ma.array([[0.5], [0.75], [0.25]], mask=[[False], [True], [False]]),
+    "list with the masked constant": lambda: [0.5, np.ma.masked, 0.25],
+    "list of masked numbers": lambda: [np.ma.array(v, mask=v == 0.75) for v in (0.5, 0.75, 0.25)],
+    "list of masked arrays of one": lambda: [np.ma.array([v], mask=[v == 0.75]) for v in (0.5, 0.75, 0.25)],
+    "masked matrix": lambda: np.ma.array(matrix([[0.5], [0.75], [0.25]]), mask=[[False], [True], [False]]),
     "masked objects": lambda: np.ma.array(objects([0.5, "x", 0.25]), mask=[False, True, False]),
     "pandas": lambda: pd.Series([0.5, None, 0.25]),
     "pandas Float64": lambda: pd.Series([0.5, None, 0.25], dtype="Float64"),
@@ -220,6 +230,7 @@ MISSING_OUTCOMES = {
     "None": lambda: [1, None, 0],
     "masked int": lambda: np.ma.array([1, 1, 0], mask=[False, True, False]),
     "masked bool": lambda: np.ma.array([True, True, False], mask=[False, True, False]),
+    "list of masked": lambda: [1, np.ma.masked, 0],
     "pandas Int64": lambda: pd.Series([1, None, 0], dtype="Int64"),
     "pandas boolean": lambda: pd.Series([True, None, False], dtype="boolean"),
     "pandas arrow bool": lambda: pd.Series([True, None, False], dtype="bool[pyarrow]"),
@@ -235,14 +246,14 @@ MISSING_OUTCOMES = {
 def test_missing_values_of_every_container(make):
     message = r"{}: 1 of 3 values is missing or not finite \(first: row 1, value .+\)\. Fill or remove .* nan='drop'"
     with pytest.raises(InputError, match=message.format("y_prob")):
-        read_rows([1, 0, 0], make()).arrays()
+        rows_of([1, 0, 0], make()).arrays()
     with pytest.raises(InputError, match=message.format("sample_weight")):
-        read_rows([1, 0, 0], [0.5, 0.5, 0.5], make()).arrays()
-    got = read_rows([1, 1, 0], make(), nan="drop").arrays()
+        rows_of([1, 0, 0], [0.5, 0.5, 0.5], make()).arrays()
+    got = rows_of([1, 1, 0], make(), nan="drop").arrays()
     assert got.rejected == {"prediction missing or not finite": 1}
     assert got.f.tolist() == [0.5, 0.25]
     assert got.y.tolist() == [1.0, 0.0]
-    got = read_rows([1, 1, 0], [0.5, 0.75, 0.25], make(), nan="drop").arrays()
+    got = rows_of([1, 1, 0], [0.5, 0.75, 0.25], make(), nan="drop").arrays()
     assert got.rejected == {"weight missing or not finite": 1}
     assert got.w is not None
     assert got.w.tolist() == [0.5, 0.25]
@@ -251,8 +262,8 @@ def test_missing_values_of_every_container(make):
 @pytest.mark.parametrize("make", MISSING_OUTCOMES.values(), ids=MISSING_OUTCOMES.keys())
 def test_missing_outcomes_of_every_container(make):
     with pytest.raises(InputError, match=r"y_true: 1 of 3 values is missing or not finite \(first: row 1, value .+\)"):
-        read_rows(make(), [0.5, 0.5, 0.5]).arrays()
-    got = read_rows(make(), [0.5, 0.75, 0.25], nan="drop").arrays()
+        rows_of(make(), [0.5, 0.5, 0.5]).arrays()
+    got = rows_of(make(), [0.5, 0.75, 0.25], nan="drop").arrays()
     assert got.rejected == {"outcome missing or not finite": 1}
     assert got.f.tolist() == [0.5, 0.25]
     assert got.y.tolist() == [1.0, 0.0]
@@ -261,19 +272,19 @@ def test_missing_outcomes_of_every_container(make):
 def test_nothing_but_missing_values():
     for values in ([None, None], pl.Series([None, None]), pa.nulls(2), pd.Series([None, None], dtype=object)):
         with pytest.raises(InputError, match=r"y_prob: 2 of 2 values are missing or not finite \(first: row 0"):
-            read_rows([0, 1], values).arrays()
+            rows_of([0, 1], values).arrays()
         with pytest.raises(InputError, match=r"no rows left of 2 \(prediction missing or not finite: 2\)"):
-            read_rows([0, 1], values, nan="drop").arrays()
+            rows_of([0, 1], values, nan="drop").arrays()
 
 
 def test_float64_is_not_copied():
     f, y, w = np.array(F), np.array(Y, dtype=float), np.array(W)
-    got = read_rows(y, f, w).arrays()
+    got = rows_of(y, f, w).arrays()
     assert got.w is not None
     assert np.shares_memory(got.f, f)
     assert np.shares_memory(got.y, y)
     assert np.shares_memory(got.w, w)
-    rows = read_rows(pl.Series(Y), pa.array(F), pd.Series(W))
+    rows = rows_of(pl.Series(Y), pa.array(F), pd.Series(W))
     assert rows.w is not None
     for column in (rows.y, rows.f, rows.w):
         part = column.chunk(1, 3)
@@ -292,7 +303,7 @@ def test_inputs_are_never_written(bad):
         for x in (f, w, y):
             x.flags.writeable = writeable
         try:
-            read_rows(y, f, w, nan="drop").arrays()
+            rows_of(y, f, w, nan="drop").arrays()
         except InputError:
             assert bad == 1.5
     assert [hashlib.sha256(x.tobytes()).hexdigest() for x in (f, w, y)] == prints
@@ -320,7 +331,7 @@ def test_a_walk_over_all_chunks_needs_little_memory(make):
     y = np.zeros(n, dtype=bool)
     tracemalloc.start()
     try:
-        rows = read_rows(y, source)
+        rows = rows_of(y, source)
         for start in range(0, len(rows), CHUNK):
             rows.f.chunk(start, start + CHUNK)
         peak = tracemalloc.get_traced_memory()[1]

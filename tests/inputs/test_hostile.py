@@ -8,16 +8,17 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from given_rows import chunks_of, rows_of
 
 from trueness.errors import InputError
-from trueness.inputs.rows import Arrays, chunk_stream, read_rows
+from trueness.inputs.rows import Arrays
 
 BIG = 2**53  # the first whole number whose successor float64 does not have
 LONG = np.dtype(np.longdouble).itemsize > 8
 
 
 def read(*columns, **options) -> Arrays:
-    return read_rows(*columns, **options).arrays()
+    return rows_of(*columns, **options).arrays()
 
 
 def message(*columns, **options) -> str:
@@ -146,7 +147,7 @@ def test_a_list_of_rows_of_numbers_and_text_is_not_turned_into_text():
 def test_scalars_of_arrow_are_not_read_as_bytes():
     assert "sample_weight: 2 of 2 values are of type str" in message([0, 1], [0.5] * 2, iter(pa.array(["a", "b"])))
     assert read([0, 1, 1], list(pa.array([0.5, None, 0.25])), nan="drop").f.tolist() == [0.5, 0.25]
-    chunks = chunk_stream(iter(pa.array(["a", "b"])), iter(pa.array([0.5, 0.25])), nan="raise", pos_label="a")
+    chunks = chunks_of(iter(pa.array(["a", "b"])), iter(pa.array([0.5, 0.25])), nan="raise", pos_label="a")
     assert chunks is not None
     assert [rows.arrays().y.tolist() for rows in chunks] == [[1.0, 0.0]]
 
@@ -285,7 +286,7 @@ def test_a_container_that_cannot_be_read():
 
 @pytest.mark.parametrize("thing", [zip, map, NextOnly()], ids=["zip", "map", "object"])
 def test_what_is_no_iterator_is_not_taken_for_one(thing):
-    assert chunk_stream(thing, thing, nan="raise", pos_label=None) is None
+    assert chunks_of(thing, thing, nan="raise", pos_label=None) is None
     assert "is not a column of values" in message([0, 1], thing)
 
 

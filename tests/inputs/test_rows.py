@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from given_rows import chunks_of, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,11 +21,9 @@ from trueness.inputs.faults import FAULTS, ZERO
 from trueness.inputs.rows import (
     Arrays,
     Rows,
-    chunk_stream,
     classify,
     raise_bad_rows,
     raise_none_left,
-    read_rows,
     weight_exponent,
 )
 
@@ -32,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("error")
 
 
 def read(*columns, **options) -> Arrays:
-    return read_rows(*columns, **options).arrays()
+    return rows_of(*columns, **options).arrays()
 
 
 def message(*columns, **options) -> str:
@@ -91,7 +90,7 @@ EPS = {"float16": 2.0**-10, "float32": 2.0**-23, "float64": 2.0**-52}
 def test_rounding_of_the_source_dtype_is_clipped_and_counted(dtype):
     eps = EPS[dtype]
     f = np.array([0.5, 1 + eps, 1 + 4 * eps, -eps, -4 * eps, 0.0, 1.0], dtype=dtype)
-    rows = read_rows(np.ones(7), f)
+    rows = rows_of(np.ones(7), f)
     assert rows.f.tolerance == 4 * eps
     got = rows.arrays()
     assert got.f.tolist() == [0.5, 1.0, 1.0, 0.0, 0.0, 0.0, 1.0]
@@ -223,7 +222,7 @@ def test_text_labels(kind):
     assert text.startswith(f"y_true: 4 of 4 values are of type {type(ham).__name__} in a column of dtype ")
     assert f", not numbers (first: row 0, value {ham!r}). Observed values: {ham!r} (3 rows), {spam!r} (1 rows)." in text
     assert text.endswith(f"pos_label={spam!r} on summarize, assess or compare, or pass y_true == {spam!r}.")
-    rows = read_rows(LABELS[kind](labels), [0.5] * 4, pos_label=spam)
+    rows = rows_of(LABELS[kind](labels), [0.5] * 4, pos_label=spam)
     assert rows.arrays().y.tolist() == [0.0, 1.0, 0.0, 0.0]
     assert f"y_true: {spam!r} counted as 1, every other value as 0" in rows.notes
     absent = message(LABELS[kind](labels), [0.5] * 4, pos_label="eggs")
@@ -368,12 +367,12 @@ def test_one_row():
 
 def test_notes_tell_the_source_dtype():
     y = [0, 1]
-    assert read_rows(y, np.array([0.5, 0.5])).notes == ()
-    assert read_rows(y, np.array([0.5, 0.5], dtype="f4")).notes == ("y_prob: float32 promoted to float64",)
-    assert read_rows(y, pd.Series([0.5, 0.5], dtype="Float32")).notes == ("y_prob: Float32 promoted to float64",)
-    assert read_rows(y, np.array([0.5, 0.5], dtype=">f2")).notes == ("y_prob: float16 promoted to float64",)
+    assert rows_of(y, np.array([0.5, 0.5])).notes == ()
+    assert rows_of(y, np.array([0.5, 0.5], dtype="f4")).notes == ("y_prob: float32 promoted to float64",)
+    assert rows_of(y, pd.Series([0.5, 0.5], dtype="Float32")).notes == ("y_prob: Float32 promoted to float64",)
+    assert rows_of(y, np.array([0.5, 0.5], dtype=">f2")).notes == ("y_prob: float16 promoted to float64",)
     if np.dtype(np.longdouble).itemsize > 8:
-        assert read_rows(y, np.array([0.5, 0.5], dtype=np.longdouble)).notes == ("y_prob: longdouble rounded to float64",)
+        assert rows_of(y, np.array([0.5, 0.5], dtype=np.longdouble)).notes == ("y_prob: longdouble rounded to float64",)
 
 
 def test_promotion_happens_before_anything_else():
@@ -523,7 +522,7 @@ def test_a_row_is_checked_before_its_zero_weight_removes_it():
 @pytest.mark.parametrize("scale", [1e300, 1e-300, 5e-324, 2.0**1000])
 def test_huge_and_tiny_weights_are_scaled(scale):
     w = np.array([1.0, 3.0, 2.0]) * scale
-    rows = read_rows([0, 1, 1], [0.1, 0.2, 0.3], w)
+    rows = rows_of([0, 1, 1], [0.1, 0.2, 0.3], w)
     exponent = weight_exponent(rows)
     assert exponent == math.frexp(float(w.max()))[1]
     got = rows.arrays().w
@@ -534,9 +533,9 @@ def test_huge_and_tiny_weights_are_scaled(scale):
 
 @pytest.mark.parametrize("largest", [1.0, 2.0**-300, 2.0**300, 1e-20])
 def test_ordinary_weights_are_left_alone(largest):
-    rows = read_rows([0, 1], [0.1, 0.2], [largest, 0.0])
+    rows = rows_of([0, 1], [0.1, 0.2], [largest, 0.0])
     assert weight_exponent(rows) == 0
-    assert weight_exponent(read_rows([0, 1], [0.1, 0.2])) == 0
+    assert weight_exponent(rows_of([0, 1], [0.1, 0.2])) == 0
 
 
 def test_weights_whose_sum_overflows():
@@ -569,10 +568,10 @@ def test_another_order_of_the_index():
         "y_prob: 2 of 3 index labels are not in the order of y_true (first: row 1, label 12 where y_true has 11). "
         "Match by label with .reindex, or by position with .to_numpy() of both; summarize also takes align=."
     )
-    rows = read_rows(y, f, align="position")
+    rows = rows_of(y, f, align="position")
     assert rows.arrays().f.tolist() == [0.25, 0.5, 0.75]
     assert rows.notes == ("y_prob: matched with y_true by position; their indexes differ",)
-    rows = read_rows(y, f.to_frame(), align="index")
+    rows = rows_of(y, f.to_frame(), align="index")
     assert rows.arrays().f.tolist() == [0.25, 0.75, 0.5]
     assert rows.notes == ("y_prob: reordered to the index of y_true",)
     assert "sample_weight: 2 of 3 index labels" in message(y, f.to_numpy(), f)
@@ -632,7 +631,7 @@ def test_long_and_hostile_values_are_shortened_and_escaped():
 
 
 def stream(*columns, nan="raise", pos_label=None) -> list[Arrays]:
-    found = chunk_stream(*columns, nan=nan, pos_label=pos_label)
+    found = chunks_of(*columns, nan=nan, pos_label=pos_label)
     assert found is not None
     return [rows.arrays() for rows in found]
 
@@ -644,11 +643,11 @@ def refused(*columns, **options) -> str:
 
 
 def test_arguments_that_are_not_iterators_are_not_streamed():
-    assert chunk_stream([0], [0.5], nan="raise", pos_label=None) is None
-    assert chunk_stream(np.zeros(2), np.zeros(2), nan="raise", pos_label=None) is None
+    assert chunks_of([0], [0.5], nan="raise", pos_label=None) is None
+    assert chunks_of(np.zeros(2), np.zeros(2), nan="raise", pos_label=None) is None
     # A mixture is left whole for read_rows.
     y = iter([np.array([0, 1])])
-    assert chunk_stream(y, [0.5, 0.5], nan="raise", pos_label=None) is None
+    assert chunks_of(y, [0.5, 0.5], nan="raise", pos_label=None) is None
     assert read(y, [0.5, 0.5]).y.tolist() == [0.0, 1.0]
 
 
@@ -697,9 +696,7 @@ def test_errors_of_streams_name_the_chunk():
 
 
 def test_notes_of_chunks_are_the_same_words():
-    chunks = chunk_stream(
-        iter([np.array([0, 1])] * 3), iter([np.array([0.5, 0.5], dtype="f4")] * 3), nan="raise", pos_label=None
-    )
+    chunks = chunks_of(iter([np.array([0, 1])] * 3), iter([np.array([0.5, 0.5], dtype="f4")] * 3), nan="raise", pos_label=None)
     assert chunks is not None
     assert {rows.notes for rows in chunks} == {("y_prob: float32 promoted to float64",)}
 
@@ -714,7 +711,7 @@ def test_chunks_in_any_sizes_are_the_whole(sizes, seed):
     parts = stream(iter(np.split(y, cuts)), iter(np.split(f, cuts)))
     np.testing.assert_array_equal(np.concatenate([part.f for part in parts]), f)
     np.testing.assert_array_equal(np.concatenate([part.y for part in parts]), y)
-    rows = read_rows(iter(np.split(y, cuts)), iter(np.split(f, cuts)))
+    rows = rows_of(iter(np.split(y, cuts)), iter(np.split(f, cuts)))
     for start in range(n):
         for stop in range(start, n + 1):
             np.testing.assert_array_equal(rows.f.chunk(start, stop), f[start:stop])
@@ -735,7 +732,7 @@ def test_pos_label_over_chunks():
 
 def test_options_of_streams_are_checked_before_anything_is_read():
     with pytest.raises(InputError, match="nan='x' is not a choice"):
-        chunk_stream(iter([]), iter([]), nan="x", pos_label=None)
+        chunks_of(iter([]), iter([]), nan="x", pos_label=None)
 
 
 # The pieces engines use.
@@ -744,7 +741,7 @@ def test_options_of_streams_are_checked_before_anything_is_read():
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i8", "u1", "?"])
 def test_classify_of_a_clean_chunk(dtype):
     f, y, w = np.array([0, 1, 1], dtype=dtype), np.array([1, 0, 1], dtype=dtype), np.array([1, 1, 0], dtype=dtype)
-    codes, f64, y64, w64, clipped = classify(read_rows(y, f, w), f, y, w)
+    codes, f64, y64, w64, clipped = classify(rows_of(y, f, w), f, y, w)
     assert codes.dtype == np.int8
     assert codes.tolist() == [0, 0, 0]
     assert w64 is not None
@@ -757,11 +754,11 @@ def test_classify_codes():
     f = np.array([np.nan, 1.5, 0.5, 0.5, 0.5, 0.5, 0.5, np.inf])
     y = np.array([7.0, np.nan, np.nan, 7.0, 1.0, 1.0, 0.5, 1.0])
     w = np.array([-1.0, -1.0, -1.0, np.nan, -1.0, -np.inf, 0.0, 1.0])
-    assert classify(read_rows(y, f, w), f, y, w)[0].tolist() == [-1, -2, -3, -4, -5, -6, 0, -1]
+    assert classify(rows_of(y, f, w), f, y, w)[0].tolist() == [-1, -2, -3, -4, -5, -6, 0, -1]
 
 
 def test_classify_of_an_empty_chunk():
-    rows = read_rows([0], [0.5], [1.0])
+    rows = rows_of([0], [0.5], [1.0])
     codes, f, _, _, clipped = classify(rows, np.empty(0), np.empty(0), np.empty(0))
     assert len(codes) == len(f) == clipped == 0
 
@@ -789,7 +786,7 @@ def test_codes_agree_with_a_plain_loop(data):
         else:
             expected.append(0)
             clipped += sum(bool(v < 0 or v > 1) for v in (a, b)) if c > 0 else 0
-    codes, f64, y64, _, found = classify(read_rows(y, f, w), f, y, w)
+    codes, f64, y64, _, found = classify(rows_of(y, f, w), f, y, w)
     assert codes.tolist() == expected
     assert found == clipped
     usable = codes == 0
@@ -806,12 +803,12 @@ def test_first_row_is_found_in_any_chunk():
 
 def test_data_that_change_between_passes():
     with pytest.raises(InputError, match="the data changed"):
-        raise_bad_rows(read_rows([0, 1], [0.5, 0.5]))
+        raise_bad_rows(rows_of([0, 1], [0.5, 0.5]))
 
 
 def test_none_left_says_the_counts():
     with pytest.raises(InputError, match=r"y_true and y_prob: no rows left of 2 \(outcome missing or not finite: 2\)"):
-        raise_none_left(read_rows([0, 1], [0.5, 0.5]), {FAULTS[-3].reason: 2})
+        raise_none_left(rows_of([0, 1], [0.5, 0.5]), {FAULTS[-3].reason: 2})
 
 
 # One value of a valid table spoilt at random.
@@ -874,7 +871,7 @@ def test_reading_arrays_loads_no_other_package():
 
 
 def test_rows_know_their_length():
-    rows = read_rows([0, 1, 1], [0.1, 0.2, 0.3])
+    rows = rows_of([0, 1, 1], [0.1, 0.2, 0.3])
     assert isinstance(rows, Rows)
     assert len(rows) == 3
     assert rows.nan == "raise"

@@ -4,7 +4,7 @@ import functools
 import itertools
 import operator
 import pickle
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueness import brier_score, summarize
+from trueness import Record, Summary, brier_score, summarize, summarize_frame
 from trueness.errors import SummaryError
+from trueness.summary.file import decode, encode, read
 from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.ruler import ruler
 from trueness.summary.summary import integer_summary
@@ -187,17 +188,38 @@ def test_repr_answers_how_many_rows():
     assert "soft labels" in repr(summarize([0.5], [0.2]))
 
 
+def owners(array):
+    """An array and every one whose memory it shares, as far as `.base` tells."""
+    while isinstance(array, np.ndarray):
+        yield array
+        array = array.base
+
+
 def test_arrays_cannot_be_edited_in_place():
-    y, f, _ = data()
-    for summary in (summarize(y, f), summarize(y, f) + summarize(y, f), pickle.loads(pickle.dumps(summarize(y, f)))):  # noqa: S301
-        for array in (summary.cells, summary.rows, summary.sums, summary.columns.we, summary.moments.mean):
+    y, f, w = data(weights=True)
+    hard, weighted = summarize(y, f), summarize(y, f, sample_weight=w)
+    made = (hard, weighted, hard + hard, hard + weighted, hard.coarsen(min_rows=5), pickle.loads(pickle.dumps(hard)))  # noqa: S301
+    grouped = summarize_frame({"y": y, "p": f, "g": y}, outcome="y", prediction="p", by="g")
+    for summary in (*made, decode(encode(weighted), "x"), *grouped.values()):
+        digest = summary.digest
+        of_ruler = (summary.ruler.edges, summary.ruler.k, summary.ruler.unit, summary.ruler.bin_of_cell(15))
+        kept = (summary.cells, summary.rows, summary.sums, summary.columns.we, summary.moments.mean, *of_ruler)
+        for array in itertools.chain.from_iterable(map(owners, kept)):
             with pytest.raises(ValueError, match="read-only"):
-                array[:1] = 0
-    own = np.array([3])
-    taken = replace(summarize([0], [0.5]), cells=own)
-    own[0] = 4  # the caller's array stays the caller's
+                array[...] = 0
+            with pytest.raises(ValueError, match="WRITEABLE"):
+                array.flags.writeable = True
+            assert memoryview(array).readonly
+        assert Summary(**{f.name: getattr(summary, f.name) for f in fields(summary)}).digest == digest
+
+
+def test_the_caller_keeps_its_own_arrays_and_a_summary_its_own():
+    own, rejected = np.array([3]), {"prediction missing": 1}
+    taken = replace(summarize([0], [0.5]), cells=own, rejected=rejected)
+    own[0], rejected["prediction missing"] = 4, 7
+    assert taken.cells[0] == 3
+    assert taken.rejected == {"prediction missing": 1}
     assert own.flags.writeable
-    assert not taken.cells.flags.writeable
 
 
 def test_more_rows_than_are_counted_are_refused():
@@ -206,6 +228,16 @@ def test_more_rows_than_are_counted_are_refused():
     huge = integer_summary(table, ruler())
     with pytest.raises(SummaryError, match=r"9223372036854775808 rows together, more than 2\^63"):
         huge + huge
+    clipped = replace(summarize([0], [0.5]), clipped=2**62)
+    with pytest.raises(SummaryError, match=r"9223372036854775808 clipped values together, more than 2\^63"):
+        clipped + clipped
+    dropped = replace(summarize([0], [0.5]), rejected={"prediction missing": 2**63 - 2})
+    with pytest.raises(SummaryError, match=r"9223372036854775808 rows together"):
+        sum([dropped, summarize([0], [0.5])])
+    record = Record({"a": huge, "b": huge}, axes=["g"])
+    assert record.n == 2**63
+    with pytest.raises(SummaryError, match="more than 2"):
+        record.total()
 
 
 def test_what_a_summary_was_made_from_does_not_enter_its_digest():
@@ -221,3 +253,29 @@ def test_what_a_summary_was_made_from_does_not_enter_its_digest():
 def test_weights_whose_sum_is_that_of_their_squares_are_not_taken_for_ones():
     w, f, y = np.array([1.5, 0.5, 0.5, 0.5]), np.full(4, 0.3), np.array([1, 0, 0, 1])
     assert brier_score(summarize(y, f, sample_weight=w)) == pytest.approx(np.average((y - f) ** 2, weights=w), abs=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_weighted_brier_score_of_a_summary_is_that_of_its_rows(seed):
+    """Weights in all kinds of sums: Kish-normalised (Σw = Σw²), beside weights of one, in files, records and wider cells."""
+    rng = np.random.default_rng(seed)
+    n, half = 40, slice(0, 20)
+    f = np.full(n, 0.3) if seed % 2 else rng.random(n).round(1)
+    y, w = (rng.random(n) < f).astype(float), rng.exponential(size=n)
+    w *= w.sum() / (w**2).sum()
+    mixed = w.copy()
+    mixed[half] = 1.0
+    whole = summarize(y, f, sample_weight=w)
+    parts = {"ones": summarize(y[half], f[half]), "weighted": summarize(y[20:], f[20:], sample_weight=w[20:])}
+    record = Record(parts, axes=["g"])
+    for summary, weights in (
+        (whole, w),
+        (decode(encode(whole), "x"), w),
+        (whole.coarsen(min_rows=5), w),
+        (parts["ones"] + parts["weighted"], mixed),
+        (record.total(), mixed),
+        (read(encode(record), "x").value.total(), mixed),
+        (record.coarsen(min_rows=5).total(), mixed),
+    ):
+        rounding = 1e-9 if summary.ruler.starts else 1e-14  # merged integer sums are rounded once more
+        assert brier_score(summary) == pytest.approx(np.average((y - f) ** 2, weights=weights), abs=rounding)

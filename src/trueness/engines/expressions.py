@@ -12,6 +12,7 @@ import numpy as np
 
 from trueness._types import Array, Floats, Ints
 from trueness.errors import InputError
+from trueness.inputs.arguments import Role
 from trueness.inputs.faults import (
     FAULTS,
     OUTCOME,
@@ -19,7 +20,6 @@ from trueness.inputs.faults import (
     SOFT,
     WEIGHT,
     ZERO,
-    Role,
     by_reason,
     raise_refused,
 )
@@ -28,7 +28,9 @@ from trueness.summary.ruler import COARSE, END, FINE, STANDARD, ZONE_OFFSET, Rul
 from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
 
 _HALF_UP = 2.0**31
-_TINY = 2.0**-340
+# Below these a product of what is summed would vanish, which PostgreSQL takes for an error: values are taken as 0 there, at the
+# second one where they are squared and multiplied by squares of weights; weights as the third one.
+_TINY, _TINY_SQUARED, _TINY_WEIGHT = 2.0**-340, 2.0**-128, 2.0**-380
 ROWS_OF_A_CELL = 1 << 32  # whose sums an int64 holds
 
 Expression = Any  # of the engine's own kind
@@ -174,10 +176,13 @@ class Plan:
         g, z, r, one, zero = a.column("g"), a.column("z"), a.column("r"), a.number(1), a.number(0)
         given = a.column("v") if self.weighted else a.either(a.equal(a.column("code"), zero), one, zero)
         soft = a.either(z > zero, a.either(z < one, one, zero), zero)
-        yield {"weight": given, "e": _not_tiny(a, z - g), "z_": _not_tiny(a, z), "rr": r * r, "soft": soft}
-        w, e, rr, y = a.column("weight"), a.column("e"), a.column("rr"), a.column("z_")
-        yield {"we": w * e, "ww": w * w}
-        we, ww = a.column("we"), a.column("ww")
+        least = a.number(_TINY_WEIGHT)
+        weight = a.either(given > zero, a.either(given < least, least, given), zero)
+        yield {"w": weight, "e": _not_tiny(a, z - g), "z_": _not_tiny(a, z), "soft": soft}
+        yield {f"{name}_": _not_tiny(a, a.column(name), _TINY_SQUARED) for name in ("r", "e", "g")}
+        w, e, y, g, small_r, small_e = map(a.column, ("w", "e", "z_", "g_", "r_", "e_"))
+        yield {"we": w * e, "ww": w * w, "rr": small_r * small_r, "ee": small_e * small_e}
+        we, ww, rr, ee = map(a.column, ("we", "ww", "rr", "ee"))
         yield {
             "wr": w * r,
             "wr2": w * rr,
@@ -187,8 +192,7 @@ class Plan:
             "we_positive": a.either(we > zero, we, zero),
             "w2": ww,
             "w2_binomial": ww * (g * (one - g)),
-            "w2e2": ww * (e * e),
-            "w": w,
+            "w2e2": ww * ee,
         }
 
 
@@ -197,9 +201,13 @@ def _finite(a: Algebra, x: Expression) -> Expression:
     return a.equal(x - x, a.number(0))
 
 
-def _not_tiny(a: Algebra, x: Expression) -> Expression:
-    """0 where the square would vanish: PostgreSQL takes that for an error."""
-    return a.either(x < a.number(_TINY), a.either(x > a.number(-_TINY), a.number(0), x), x)
+def _not_tiny(a: Algebra, x: Expression, least: float = _TINY) -> Expression:
+    """0 where products with others would vanish."""
+    return a.either(x < a.number(least), a.either(x > a.number(-least), a.number(0), x), x)
+
+
+class ExtremeWeightsError(InputError):
+    """Weights whose squares overflow or vanish: an engine that can scales them and reduces again."""
 
 
 class SoftLabelsMet(Exception):  # noqa: N818 - a signal, not an error
@@ -282,7 +290,7 @@ def require_weights(w: Floats, w2: Floats) -> None:
     with np.errstate(over="ignore"):
         total, squares = float(w.sum()), float(w2.sum())
     if not (np.isfinite(total) and np.isfinite(squares)) or (total > 0 and squares < _TINY**2):
-        raise InputError(
+        raise ExtremeWeightsError(
             f"the weights, {total:.3g} in all, are so large or small that their squares overflow or vanish. "
             "Divide all weights by a constant; that changes no result."
         )

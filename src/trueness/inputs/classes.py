@@ -1,6 +1,6 @@
 """Tables of class probabilities and their labels, read and checked a block of rows at a time."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Array, Floats, Values
-from trueness._values import is_missing, is_number, show
+from trueness._values import is_hashable, is_missing, is_number, lists, native, show
 from trueness.errors import InputError
 from trueness.inputs.align import same_index
-from trueness.inputs.columns import Column, roots
+from trueness.inputs.columns import Column, is_coarse, roots, without_masks
 from trueness.inputs.containers import as_column
 from trueness.inputs.frames import unwrapped
+from trueness.options import check_flag
 
 Flags = NDArray[np.bool_]
 Codes = NDArray[np.intp]
@@ -59,9 +60,16 @@ def read_table(proba: Any, classes: Sequence[Hashable] | None) -> Table:
 def _distinct(classes: Sequence[Hashable]) -> tuple[Hashable, ...]:
     if isinstance(classes, str):
         raise InputError(f"classes: {classes!r} is one string, not a list of classes. Give a list with a name per column.")
+    if not lists(classes) or isinstance(classes, Mapping | Set):
+        raise InputError(f"classes: {show(classes)} is not a list of classes. Give a list with a name per column, in order.")
     first: dict[Hashable, int] = {}
-    names = tuple(name.item() if isinstance(name, np.generic) else name for name in classes)
+    names = tuple(map(native, classes))
     for position, name in enumerate(names):
+        if is_missing(name) or not is_hashable(name):
+            raise InputError(
+                f"classes: {show(name)} cannot name a class (position {position} of {len(names)}). "
+                "Name every class by a text or a number."
+            )
         if first.setdefault(name, position) != position:
             raise InputError(
                 f"classes: {show(name)} is listed twice (positions {first[name]} and {position} of {len(names)}). "
@@ -162,8 +170,9 @@ def _as_array(proba: Any) -> tuple[Array, float]:
         array = (dense.float() if short else dense).cpu().resolve_neg().resolve_conj().numpy()
         return array, 2.0**-7 if short else _EPS
     if isinstance(proba, np.ndarray):
-        return proba, _EPS
+        return proba if isinstance(proba, np.ma.MaskedArray) else np.asarray(proba), _EPS
     try:
+        proba = without_masks(list(proba)) if isinstance(proba, list | tuple) else proba
         array = np.asarray(proba)
         # NumPy turns numbers beside text into text; as objects they stay what they are.
         return np.array(proba, dtype=object) if array.dtype.kind in "US" else array, _EPS
@@ -175,8 +184,7 @@ def _as_array(proba: Any) -> tuple[Array, float]:
 
 def blocks(table: Table, from_logits: bool) -> Iterator[tuple[slice, Floats, Floats]]:
     """Rows by the block: which, what ranks their classes, and the probabilities; faults are raised after the last."""
-    if not isinstance(from_logits, bool | np.bool_):
-        raise InputError(f"from_logits: {from_logits!r} is not True or False.")
+    check_flag("from_logits", from_logits)
     checks = _Checks(table)
     step = max(1, _BLOCK // table.width)
     for start in range(0, table.length, step):
@@ -320,10 +328,14 @@ def _encode(labels: Column, table: Table) -> Codes:
         plain = int(label) if isinstance(label, float) and label.is_integer() else label
         return place.get(label, text.get(str(plain), _UNKNOWN))
 
-    if labels.labels is None:
-        values, inverse = np.unique(labels.chunk(0, labels.length), return_inverse=True)
-        return np.array([code(value) for value in values.tolist()], dtype=np.intp)[inverse]
-    rows = labels.labels(0, labels.length)
+    if labels.labels is not None:
+        rows = labels.labels(0, labels.length)
+    else:
+        numbers = labels.chunk(0, labels.length)
+        if not is_coarse(numbers):
+            values, inverse = np.unique(numbers, return_inverse=True)
+            return np.array([code(value) for value in values.tolist()], dtype=np.intp)[inverse]
+        rows = [None if is_missing(value) else native(value) for value in map(labels.item, range(labels.length))]
     try:
         codes = {label: code(label) for label in set(rows)}
     except TypeError as error:

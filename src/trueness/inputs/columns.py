@@ -17,7 +17,9 @@ __all__ = [
     "ELSEWHERE",
     "Column",
     "array_column",
+    "attempt",
     "columns_text",
+    "is_coarse",
     "masked_column",
     "missing_column",
     "object_column",
@@ -27,6 +29,7 @@ __all__ = [
     "roots",
     "rounding",
     "text_column",
+    "without_masks",
 ]
 
 CHUNK = 1 << 15  # rows converted at a time
@@ -49,6 +52,15 @@ class Column:
     # Where a row stands in its file, for messages.
     place: Callable[[int], str] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is made of the values: what reads them from their source cannot go to another process."""
+        return _read_already, (self.name, self.dtype, self.tolerance, self.chunk(0, self.length))
+
+    def owned(self) -> "Column":
+        """The same with a copy of the values, which whoever has the source cannot change."""
+        values = np.array(self.chunk(0, self.length))
+        return replace(self, fetch=lambda a, b: values[a:b])
+
     def chunk(self, start: int, stop: int) -> Array:
         """Rows start..stop as bool, integers or floats, NaN where missing; a view of the source where it can be."""
         return self.fetch(start, min(stop, self.length))
@@ -69,26 +81,31 @@ class Column:
         return f"(first: {where}, value {show(self.item(row))})"
 
 
+def _read_already(name: str, dtype: str, tolerance: float, values: Array) -> Column:
+    return Column(name=name, length=len(values), dtype=dtype, tolerance=tolerance, fetch=lambda a, b: values[a:b])
+
+
 def columns_text(names: Sequence[str]) -> tuple[str, ...]:
     """Names of columns as messages write them."""
     return tuple(f"column {show(name)}" for name in names)
 
 
-def missing_column(name: str, known: Sequence[object], where: str = "") -> str:
+def missing_column(name: object, known: Sequence[object], where: str = "") -> str:
     """What to say of a column that is not there."""
     from difflib import get_close_matches
 
+    asked, name = show(name), name if isinstance(name, str) else ""
     texts = [str(column) for column in known]
     near = [text for text in texts if text.strip().lower() == name.strip().lower()]
     near = near or get_close_matches(name[:100], [text[:100] for text in texts[:1000]], n=1)
     guess = f" Did you mean {show(near[0])}?" if near else ""
     listed = ", ".join(map(show, texts[:20])) + (f" and {len(texts) - 20} more" if len(texts) > 20 else "")
-    return f"there is no column {show(name)}{where}; the columns are {listed}.{guess}"
+    return f"there is no column {asked}{where}; the columns are {listed}.{guess}"
 
 
 def roots(x: object) -> set[str]:
-    """The packages that an object's type and its bases come from."""
-    return {base.__module__.partition(".")[0] for base in type(x).__mro__}
+    """The packages that an object's type and its bases come from; the compiled half of one may be called _duckdb."""
+    return {base.__module__.partition(".")[0].lstrip("_") for base in type(x).__mro__}
 
 
 def refuse(x: object, name: str) -> NoReturn:
@@ -110,6 +127,19 @@ def refuse(x: object, name: str) -> NoReturn:
     elif hasattr(x, "toarray"):
         remedy = "Call .toarray().ravel() first."
     raise InputError(f"{name}: a {type(x).__module__}.{type(x).__qualname__} is not a column of values. {remedy}")
+
+
+def attempt(read: Callable[[Any], Any], x: Any, name: str) -> Any:
+    """What `read` makes of a container whose own methods may fail in any way."""
+    try:
+        return read(x)
+    except MemoryError:
+        raise
+    except Exception as error:
+        why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        raise InputError(
+            f"{name}: a {type(x).__qualname__} could not be read as one column: {why}. Pass a NumPy array."
+        ) from error
 
 
 def refuse_dtype(name: str, dtype: str, length: int, first: Callable[[], object], remedy: str = "") -> NoReturn:
@@ -134,6 +164,11 @@ def require_one_column(shape: tuple[int, ...], name: str) -> None:
 def rounding(dtype: np.dtype[Any]) -> float:
     """4 units in the last place at 1, of the dtype the values were computed in."""
     return 4.0 * max(float(np.finfo(dtype).eps), 2.0**-52) if dtype.kind == "f" else 0.0
+
+
+def is_coarse(numbers: Array) -> bool:
+    """Whether whole numbers among them may have been rounded when they were read as floats."""
+    return numbers.dtype.kind == "f" and bool((np.abs(numbers) >= 2.0**53).any())
 
 
 def array_column(x: Array, name: str) -> Column:
@@ -177,7 +212,7 @@ def array_column(x: Array, name: str) -> Column:
 def masked_column(x: np.ma.MaskedArray[Any, Any], name: str) -> Column:
     """A NumPy array in which what is masked is missing."""
     require_one_column(x.shape, name)
-    x = x if x.ndim == 1 else x[:, 0]
+    x = np.ma.array(np.asarray(x.data), mask=np.ma.getmaskarray(x)).reshape(-1)  # a matrix would keep its two dimensions
     mask = np.ma.getmaskarray(x)
     if x.dtype.kind in "OUST":
         values = np.array(x.data, dtype=object)
@@ -185,6 +220,13 @@ def masked_column(x: np.ma.MaskedArray[Any, Any], name: str) -> Column:
         return object_column(values.tolist(), name)
     data = x.filled(0.0) if x.dtype == np.longdouble else x.data  # what is masked may be too large for a float64
     return _with_mask(array_column(np.asarray(data), name), mask, lambda row: x[row])
+
+
+def without_masks(items: list[Any]) -> list[Any]:
+    """The items of a list, with None for what is masked: NumPy would read what lies under the mask."""
+    if not any(issubclass(kind, np.ma.MaskedArray) for kind in set(map(type, items))):
+        return items
+    return [item.tolist() if isinstance(item, np.ma.MaskedArray) else item for item in items]
 
 
 def _with_mask(column: Column, mask: Array, value: Callable[[int], object]) -> Column:

@@ -12,8 +12,19 @@ import numpy as np
 from trueness._types import Array
 from trueness._values import is_chunk, is_missing, is_number, is_unusable, show
 from trueness.errors import InputError
-from trueness.inputs.columns import ELSEWHERE, Column, array_column, masked_column, refuse, roots
+from trueness.inputs.columns import (
+    ELSEWHERE,
+    Column,
+    array_column,
+    attempt,
+    is_coarse,
+    masked_column,
+    refuse,
+    roots,
+    without_masks,
+)
 from trueness.inputs.frames import ADAPTERS, unwrapped
+from trueness.inputs.membership import group_values
 
 __all__ = ["as_column", "changed_dtype", "group_values"]
 
@@ -34,58 +45,31 @@ def as_column(x: Any, name: str) -> Column:
     if modules & ELSEWHERE or isinstance(x, (str, bytes, bytearray, Mapping, Set)) or is_number(x) or is_missing(x):
         refuse(x, name)
     if isinstance(x, (memoryview, array)) or (hasattr(x, "__array__") and not isinstance(x, Sequence)):
-        return array_column(_attempt(np.asarray, x, name), name)
+        return array_column(attempt(np.asarray, x, name), name)
     if isinstance(x, range) and max(map(abs, (x.start, x.stop, x.step))) < 2**63:
         return _range(x, name)
     if isinstance(x, (Sequence, deque)):
-        return _list(_attempt(list, x, name), name)
+        return _list(attempt(list, x, name), name)
     refuse(x, name)
-
-
-def group_values(x: Any, name: str) -> list[Any]:
-    """The groups that rows belong to, one a row, as Python's own values; None where missing."""
-    x = unwrapped(x)
-    if isinstance(x, np.ma.MaskedArray):
-        x = [None if missing else value for value, missing in zip(x.data.tolist(), np.ma.getmaskarray(x), strict=True)]
-    if isinstance(x, np.ndarray) and x.dtype.kind in "Mm" and np.datetime_data(x.dtype)[0] in ("ns", "ps", "fs", "as"):
-        x = x.astype(f"{x.dtype.kind}8[us]")  # Python's dates end at microseconds; finer ones would come as integers
-    listed = next((getattr(x, way) for way in ("to_pylist", "to_list", "tolist", "copy") if hasattr(x, way)), None)
-    if listed is None or getattr(x, "ndim", 1) != 1 or isinstance(x, (Mapping, Set)):
-        column = as_column(x, name)
-        return _any_labels(column, 0, column.length)
-    values = _attempt(lambda _: list(listed()), x, name)
-    return [None if is_missing(value) else value for value in values]
-
-
-def _attempt(read: Callable[[Any], Any], x: Any, name: str) -> Any:
-    """What `read` makes of a container whose own methods may fail in any way."""
-    try:
-        return read(x)
-    except MemoryError:
-        raise
-    except Exception as error:
-        why = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-        raise InputError(
-            f"{name}: a {type(x).__qualname__} could not be read as one column: {why}. Pass a NumPy array."
-        ) from error
 
 
 def _range(x: range, name: str) -> Column:
     def fetch(start: int, stop: int) -> Array:
         return np.arange(start, stop, dtype=np.int64) * x.step + x.start
 
-    return Column(name=name, length=_attempt(len, x, name), dtype="int64", tolerance=0.0, fetch=fetch)
+    return Column(name=name, length=attempt(len, x, name), dtype="int64", tolerance=0.0, fetch=fetch)
 
 
 def _list(x: list[Any], name: str) -> Column:
     if x and hasattr(x[0], "as_py"):  # Arrow's scalars, whose bytes NumPy would take for numbers
         x = [item.as_py() if hasattr(item, "as_py") else item for item in x]
-    values = _attempt(np.asarray, x, name)
+    x = without_masks(x)
+    values = attempt(np.asarray, x, name)
     if values.dtype.kind in "US":  # NumPy has turned any numbers among them into text
         return array_column(np.array(x, dtype=object), name)
     column = array_column(values, name)
-    if values.dtype.kind == "f" and values.ndim == 1 and (np.abs(values) >= 2.0**53).any():
-        return replace(column, value=lambda row: x[row])  # whole numbers may have been rounded
+    if values.ndim == 1 and is_coarse(values):
+        return replace(column, value=lambda row: x[row])
     return column
 
 

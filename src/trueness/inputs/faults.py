@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from trueness._types import Array, Floats
 from trueness._values import are
+from trueness.inputs.arguments import Role
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.labels import Observed, how_to_map
 from trueness.inputs.remedies import Words, lines, option
@@ -27,7 +28,6 @@ __all__ = [
     "WEIGHT",
     "ZERO",
     "Fault",
-    "Role",
     "by_reason",
     "check_fraction",
     "check_weight",
@@ -36,8 +36,6 @@ __all__ = [
     "raise_refused",
     "refused",
 ]
-
-Role = Literal["prediction", "outcome", "weight"]
 
 # Codes of a column's values: missing or not finite, and not allowed. A row has the code of the first column with a fault.
 PREDICTION, OUTCOME, WEIGHT = (-1, -2), (-3, -4), (-6, -5)

@@ -24,7 +24,7 @@ from trueness.inputs.columns import (
     text_column,
 )
 
-__all__ = ["ADAPTERS", "has_index", "unwrapped"]
+__all__ = ["ADAPTERS", "has_index", "one_column", "one_column_tensor", "reads_dtype", "unwrapped"]
 
 _READABLE = {
     "bool",
@@ -54,12 +54,19 @@ def has_index(x: object) -> bool:
     return "pandas" in roots(x) and hasattr(x, "iloc")
 
 
+def one_column(x: Any, name: str) -> Any:
+    """The one column of a frame or of an array of two dimensions; what has no shape as it is."""
+    shape = getattr(x, "shape", (0,))
+    require_one_column(tuple(shape), name)
+    if len(shape) == 1:
+        return x
+    return x.iloc[:, 0] if hasattr(x, "iloc") else x.column(0) if hasattr(x, "num_columns") else x[:, 0]
+
+
 def _pandas(x: Any, name: str) -> Column:
     if not hasattr(x, "shape") or not hasattr(x, "__len__"):
         refuse(x, name)
-    require_one_column(x.shape, name)
-    if x.ndim == 2:
-        x = x.iloc[:, 0]
+    x = one_column(x, name)
     dtype = x.dtype
     kinds = {base.__name__ for base in type(dtype).__mro__}
     if isinstance(dtype, np.dtype) or "NumpyEADtype" in kinds:
@@ -93,9 +100,7 @@ def _pandas(x: Any, name: str) -> Column:
 
 
 def _polars(x: Any, name: str) -> Column:
-    if type(x).__name__ == "DataFrame":
-        require_one_column(x.shape, name)
-        x = x.to_series(0)
+    x = one_column(x, name)
     if not hasattr(x, "null_count") or not hasattr(x, "to_numpy"):
         refuse(x, name)
     dtype, length = str(x.dtype), len(x)
@@ -118,9 +123,7 @@ def _polars(x: Any, name: str) -> Column:
 
 
 def _arrow(x: Any, name: str) -> Column:
-    if hasattr(x, "num_columns"):
-        require_one_column((x.num_rows, x.num_columns), name)
-        x = x.column(0)
+    x = one_column(x, name) if hasattr(x, "num_columns") else x
     if not hasattr(x, "null_count"):
         refuse(x, name)
     kind, length = _ARROW_FLOATS.get(str(x.type), str(x.type)), len(x)
@@ -139,21 +142,33 @@ def _arrow(x: Any, name: str) -> Column:
     return Column(name=name, length=length, dtype=kind, tolerance=tolerance, fetch=fetch, value=lambda row: x[row].as_py())
 
 
-def _torch(x: Any, name: str) -> Column:
-    if not hasattr(x, "detach"):
-        refuse(x, name)
+def reads_dtype(x: Any) -> bool:
+    """Whether the values of a tensor are read as real numbers."""
+    return _tensor_dtype(x) in _READABLE | {"bfloat16"}
+
+
+def one_column_tensor(x: Any, name: str) -> Any:
+    """A tensor that holds one column of real numbers, dense and 1-D; any other is refused."""
     if x.is_nested:
         raise InputError(f"{name}: the tensor is nested, its rows of several lengths. Pass a tensor with one value per row.")
     x = x.detach()
-    dtype = str(x.dtype).removeprefix("torch.")
     require_one_column(tuple(x.shape), name)
-    if str(x.device) == "meta":
+    if x.is_meta:
         raise InputError(f"{name}: the tensor is on the meta device and holds no values. Pass a tensor with data.")
-    x = x if str(x.layout) == "torch.strided" else x.to_dense()
-    x = x if x.ndim == 1 else x[:, 0]
-    length = int(x.shape[0])
-    if dtype not in _READABLE | {"bfloat16"}:
-        refuse_dtype(name, dtype, length, lambda: x[0].item())
+    x = one_column(x if str(x.layout) == "torch.strided" else x.to_dense(), name)
+    if not reads_dtype(x):
+        refuse_dtype(name, _tensor_dtype(x), len(x), lambda: x[0].item())
+    return x
+
+
+def _tensor_dtype(x: Any) -> str:
+    return str(x.dtype).removeprefix("torch.")
+
+
+def _torch(x: Any, name: str) -> Column:
+    if not hasattr(x, "detach"):
+        refuse(x, name)
+    x, dtype = one_column_tensor(x, name), _tensor_dtype(x)
 
     def fetch(start: int, stop: int) -> Array:
         part = x[start:stop].cpu().resolve_neg()
@@ -161,7 +176,7 @@ def _torch(x: Any, name: str) -> Column:
         return array
 
     tolerance = 4 * 2.0**-7 if dtype == "bfloat16" else rounding(np.dtype(dtype))
-    return Column(name=name, length=length, dtype=dtype, tolerance=tolerance, fetch=fetch)
+    return Column(name=name, length=len(x), dtype=dtype, tolerance=tolerance, fetch=fetch)
 
 
 ADAPTERS: dict[str, Callable[[Any, str], Column]] = {

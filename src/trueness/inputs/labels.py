@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from trueness._types import Array
-from trueness._values import are, is_chunk, is_number, show, stem
+from trueness._values import are, is_chunk, is_hashable, is_number, native, show, stem
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.remedies import Words, as_option, option
 
@@ -33,7 +33,7 @@ def mapped(y: Column, pos_label: object) -> Column:
         equal = _equal_numbers(part, pos_label)
         if equal.any() and _is_coarse(part, pos_label):
             rows = np.flatnonzero(equal)
-            equal[rows] = [_plain(y.item(start + int(row))) == _plain(pos_label) for row in rows]
+            equal[rows] = [native(y.item(start + int(row))) == native(pos_label) for row in rows]
         if part.dtype.kind != "f" or (finite := np.isfinite(part)).all():
             return equal
         return np.where(finite, equal, part.astype(np.float64))
@@ -69,10 +69,6 @@ def _is_coarse(part: Array, pos_label: Any) -> bool:
     """Whether the comparison was made in float64 among whole numbers it no longer tells apart."""
     exact = part.dtype.kind != "f" and isinstance(pos_label, (int, np.integer))
     return not exact and not -(2.0**53) < pos_label < 2.0**53
-
-
-def _plain(value: object) -> object:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def occurs(column: Column, pos_label: object) -> bool:
@@ -119,11 +115,7 @@ def _sizes(column: Column, start: int, stop: int) -> Iterable[tuple[object, int]
 
 
 def _key(label: object) -> object:
-    try:
-        hash(label)
-    except Exception:
-        return _Unhashable(show(label))
-    return label
+    return label if is_hashable(label) else _Unhashable(show(label))
 
 
 def require_label(name: str, observed: Observed, pos_label: object) -> None:

@@ -13,8 +13,9 @@ from trueness._types import Array, Floats, Ints, Values
 from trueness._values import is_chunk, show, stem
 from trueness.errors import InputError
 from trueness.inputs.align import aligned
+from trueness.inputs.arguments import Reading
 from trueness.inputs.columns import CHUNK, Column
-from trueness.inputs.containers import as_column, changed_dtype
+from trueness.inputs.containers import as_column, changed_dtype, group_values
 from trueness.inputs.faults import (
     FAULTS,
     OUTCOME,
@@ -30,13 +31,15 @@ from trueness.inputs.faults import (
 )
 from trueness.inputs.labels import Observed, mapped, not_numbers, occurs, require_label
 from trueness.inputs.remedies import lines
-from trueness.options import check_options
+from trueness.inputs.tables import group_keys
 
 # Squares of weights between these have sums that neither overflow nor vanish, over any number of rows.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 2.0**-300, 2.0**300
 
 _Names = tuple[str, str, str]
 _NAMES: _Names = ("y_true", "y_prob", "sample_weight")
+_AS_THEY_ARE = Reading()
+Groups = Sequence[tuple[str, Any]]  # columns that make the groups, each with what messages call it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,22 +64,27 @@ class Rows:
     w: Column | None
     nan: Literal["raise", "drop"]
     notes: tuple[str, ...]
+    by: Sequence[Any] | None = None  # the group of each row
 
     def __len__(self) -> int:
         return self.y.length
 
+    def owned(self) -> Self:
+        """The same with copies of the values, for results that look at them again."""
+        return replace(self, y=self.y.owned(), f=self.f.owned(), w=None if self.w is None else self.w.owned())
+
     def taken(self, places: Ints) -> Self:
         """Some of the rows, by their places."""
         w = None if self.w is None else _taken(self.w, places)
-        return replace(self, y=_taken(self.y, places), f=_taken(self.f, places), w=w)
+        return replace(self, y=_taken(self.y, places), f=_taken(self.f, places), w=w, by=None)
 
     def between(self, start: int, stop: int) -> Self:
         """Rows start … stop."""
         w = None if self.w is None else _between(self.w, start, stop)
-        return replace(self, y=_between(self.y, start, stop), f=_between(self.f, start, stop), w=w)
+        return replace(self, y=_between(self.y, start, stop), f=_between(self.f, start, stop), w=w, by=None)
 
-    def arrays(self, *, whole: bool = True) -> Arrays:
-        """All rows, checked; raises or drops as `nan` says. Rows that are not the `whole` of the data may all be dropped."""
+    def arrays(self, *, part: bool = False) -> Arrays:
+        """All rows, checked; raises or drops as `nan` says. Rows that are a `part` of the data may all be dropped."""
         n = len(self)
         source = self.y.chunk(0, n)
         codes, f, y, w, clipped = classify(self, self.f.chunk(0, n), source, None if self.w is None else self.w.chunk(0, n))
@@ -91,9 +99,9 @@ class Rows:
         rejected = by_reason(counts)
         if keep is not None:
             f, y, w = f[keep], y[keep], None if w is None else w[keep]
-        if whole and not f.size:
+        if not part and not f.size:
             raise_none_left(self, rejected)
-        if whole and w is not None and (exponent := weight_exponent(self)):
+        if not part and w is not None and (exponent := weight_exponent(self)):
             w = np.ldexp(w, -exponent)
         soft = source.dtype.kind == "f" and bool(((y > 0.0) & (y < 1.0)).any())
         return Arrays(f=f, y=y, w=w, soft=soft, clipped=clipped, rejected=rejected, kept=keep)
@@ -118,49 +126,58 @@ def read_rows(
     y_true: Values,
     y_prob: Values,
     sample_weight: Values | None = None,
+    reading: Reading = _AS_THEY_ARE,
     *,
-    nan: str = "raise",
-    pos_label: object = None,
-    align: str | None = None,
+    by: Groups = (),
     names: _Names = _NAMES,
-    whole: bool = True,
+    part: bool = False,
 ) -> Rows:
     """Columns from whatever they are kept in; their values are looked at later, chunk by chunk.
 
-    Rows that are not the `whole` of the data may lack the event.
+    Rows that are a `part` of the data may lack the event.
     """
-    check_options(nan, align, pos_label)
-    y, f, w, notes = _columns(y_true, y_prob, sample_weight, names, align)
+    y, f, w, groups, notes = _columns(y_true, y_prob, sample_weight, names, reading.align, by)
     if not y.length:
         raise InputError(f"{names[0]} and {names[1]}: no rows (0 values in each). Pass at least one row.")
-    if whole and pos_label is not None and not occurs(y, pos_label):
-        require_label(y.name, Observed().add(y), pos_label)
-    return _rows(y, f, w, notes, nan, pos_label)
+    if not part and reading.pos_label is not None and not occurs(y, reading.pos_label):
+        require_label(y.name, Observed().add(y), reading.pos_label)
+    return replace(_rows(y, f, w, notes, reading), by=groups)
+
+
+def read_predictions(y_prob: Values) -> Floats:
+    """Predictions without outcomes, every one of them usable."""
+    f = as_column(y_prob, _NAMES[1])
+    if not f.length:
+        raise InputError(f"{f.name}: no rows (0 values). Pass at least one row.")
+    no_events = Column(
+        name=_NAMES[0], length=f.length, dtype="int8", tolerance=0.0, fetch=lambda a, b: np.zeros(b - a, dtype=np.int8)
+    )
+    return _rows(no_events, f, None, [], _AS_THEY_ARE).arrays().f
 
 
 def chunk_stream(
-    y_true: Values, y_prob: Values, sample_weight: Values | None = None, *, nan: str, pos_label: object
+    y_true: Values, y_prob: Values, sample_weight: Values | None = None, reading: Reading = _AS_THEY_ARE
 ) -> Iterator[Rows] | None:
     """One `Rows` for every chunk when the arguments are iterators, else None."""
     columns = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
     given = [column for column in columns if isinstance(column, Iterator)]
     if len(given) < len(columns):
         return None
-    check_options(nan, None, pos_label)
     _check_distinct(given, _NAMES)
-    return _stream(given, nan, pos_label)
+    return _stream(given, reading)
 
 
-def _stream(given: list[Iterator[Any]], nan: str, pos_label: object) -> Iterator[Rows]:
+def _stream(given: list[Iterator[Any]], reading: Reading) -> Iterator[Rows]:
     first: list[tuple[Column, bool]] = []
+    pos_label = reading.pos_label
     occurred, observed, ended = pos_label is None, Observed(), object()
     for number, items in enumerate(zip_longest(*given, fillvalue=ended)):
         if number == 0 and not any(is_chunk(item) for item in items) and not any(item is ended for item in items):
-            yield _from_scalars(given, items, nan, pos_label)
+            yield _from_scalars(given, items, reading)
             return
         _check_items(number, items, ended)
         names = tuple(f"{name}, chunk {number}" for name in _NAMES)
-        y, f, w, notes = _columns(items[0], items[1], items[2] if len(items) > 2 else None, names, None)
+        y, f, w, _, notes = _columns(items[0], items[1], items[2] if len(items) > 2 else None, names, None)
         if not y.length:
             continue
         columns = [column for column in (y, f, w) if column is not None]
@@ -171,7 +188,7 @@ def _stream(given: list[Iterator[Any]], nan: str, pos_label: object) -> Iterator
                 raise InputError(changed_dtype(column, earlier))
         if not occurred and not (occurred := occurs(y, pos_label)):
             observed.add(y)
-        yield _rows(y, f, w, notes, nan, pos_label)
+        yield _rows(y, f, w, notes, reading)
     if not first:
         raise InputError("y_true and y_prob: no rows (0 values in all chunks). Pass at least one row.")
     if not occurred:
@@ -191,9 +208,9 @@ def _check_items(number: int, items: tuple[Any, ...], ended: object) -> None:
         raise InputError(f"chunk {number}: {kinds}. Every item must be a chunk of rows, such as an array.")
 
 
-def _from_scalars(given: list[Iterator[Any]], items: tuple[Any, ...], nan: str, pos_label: object) -> Rows:
+def _from_scalars(given: list[Iterator[Any]], items: tuple[Any, ...], reading: Reading) -> Rows:
     lists = [[item, *rest] for item, rest in zip(items, given, strict=True)]
-    return read_rows(lists[0], lists[1], lists[2] if len(lists) > 2 else None, nan=nan, pos_label=pos_label)
+    return read_rows(lists[0], lists[1], lists[2] if len(lists) > 2 else None, reading)
 
 
 def classify(rows: Rows, f: Array, y: Array, w: Array | None) -> tuple[NDArray[np.int8], Floats, Floats, Floats | None, int]:
@@ -269,12 +286,20 @@ def _check_distinct(given: Sequence[object], names: tuple[str, ...]) -> None:
 
 
 def _columns(
-    y_true: Values, y_prob: Values, sample_weight: Values | None, names: tuple[str, ...], align: str | None
-) -> tuple[Column, Column, Column | None, list[str]]:
+    y_true: Values,
+    y_prob: Values,
+    sample_weight: Values | None,
+    names: tuple[str, ...],
+    align: str | None,
+    by: Groups = (),
+) -> tuple[Column, Column, Column | None, Sequence[Any] | None, list[str]]:
+    """Every column of the rows, matched by their index where they have one."""
     given = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
+    count = len(given)
+    given, names = [*given, *(values for _, values in by)], (*names[:count], *(name for name, _ in by))
     _check_distinct(given, names)
     given, notes = aligned(given, names, align)
-    columns = [as_column(x, name) for x, name in zip(given, names, strict=False)]
+    columns = [as_column(x, name) for x, name in zip(given[:count], names, strict=False)]
     if len({column.length for column in columns}) > 1:
         have = ", ".join(f"{column.name} has {column.length}" for column in columns)
         odd = columns[1] if columns[1].length != columns[0].length else columns[-1]
@@ -282,13 +307,21 @@ def _columns(
             f"{odd.name}: lengths differ ({have} values). Pass one value of each per row; nothing is broadcast or cut."
         )
     y, f, w = columns[0], columns[1], columns[2] if len(columns) > 2 else None
-    return y, f, w, notes
+    groups = [_group_column(x, name, y.length) for x, name in zip(given[count:], names[count:], strict=True)]
+    return y, f, w, group_keys(groups) if groups else None, notes
 
 
-def _rows(y: Column, f: Column, w: Column | None, notes: list[str], nan: str, pos_label: object) -> Rows:
-    if pos_label is not None:
-        notes = [*notes, f"{stem(y.name)}: {show(pos_label)} counted as 1, every other value as 0"]
-        y = mapped(y, pos_label)
+def _group_column(x: Any, name: str, rows: int) -> list[Any]:
+    groups = group_values(x, name)
+    if len(groups) != rows:
+        raise InputError(f"{name}: {len(groups)} values for {rows} rows. Pass one group a row.")
+    return groups
+
+
+def _rows(y: Column, f: Column, w: Column | None, notes: list[str], reading: Reading) -> Rows:
+    if reading.pos_label is not None:
+        notes = [*notes, f"{stem(y.name)}: {show(reading.pos_label)} counted as 1, every other value as 0"]
+        y = mapped(y, reading.pos_label)
     given = [column for column in (y, f, w) if column is not None]
     text = [not_numbers(column, outcome=column is y) for column in given if column.labels is not None]
     if text:
@@ -298,7 +331,7 @@ def _rows(y: Column, f: Column, w: Column | None, notes: list[str], nan: str, po
             notes = [*notes, f"{stem(column.name)}: longdouble rounded to float64"]
         elif column.tolerance > 2.0**-50:
             notes = [*notes, f"{stem(column.name)}: {column.dtype} promoted to float64"]
-    return Rows(y=y, f=f, w=w, nan="drop" if nan == "drop" else "raise", notes=tuple(notes))
+    return Rows(y=y, f=f, w=w, nan=reading.nan, notes=tuple(notes))
 
 
 def raise_bad_rows(rows: Rows) -> NoReturn:

@@ -23,7 +23,7 @@ def computes_elsewhere(frame: Any) -> bool:
 
 def column_of(frame: Any, name: str) -> Any:
     """One column of a pandas, polars or Arrow frame, or of a mapping of arrays."""
-    known = column_names(frame)
+    known = columns_of(frame)
     count = known.count(name)
     if count > 1:
         raise InputError(f"column {name!r}: occurs {count} times. Give each column its own name.")
@@ -32,7 +32,7 @@ def column_of(frame: Any, name: str) -> Any:
     return frame[name]
 
 
-def column_names(frame: Any) -> list[Any]:
+def columns_of(frame: Any) -> list[Any]:
     """The columns of such a frame."""
     known: Any = getattr(frame, "column_names", getattr(frame, "columns", None))
     if "pyarrow" in roots(frame):  # `columns` are the columns themselves there

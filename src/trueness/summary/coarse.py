@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._frozen import column
 from trueness._types import Floats, Ints
+from trueness._values import show
 from trueness.errors import InputError, SummaryError
 from trueness.summary.moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS
 from trueness.summary.ruler import FINE, Located, Ruler, ruler, uniform_edges
@@ -38,7 +40,7 @@ class CoarseRuler(Ruler):
         """Number of cells."""
         return len(self.starts)
 
-    @cached_property
+    @column
     def edges(self) -> Floats:
         """All edges, 0 and 1 included."""
         return self.fine.edges[[*self.starts, self.fine.cells]]
@@ -50,19 +52,19 @@ class CoarseRuler(Ruler):
         last = np.append(first[1:], fine.cells) - 1
         return fine.k[first] / fine.unit[first], (fine.k[last] + 1) / fine.unit[last]
 
-    @cached_property
+    @column
     def unit(self) -> Floats:
         """u of each cell: the largest power of two that is no more than one over the width of its slots."""
         first, past = self._first_and_past
         mantissa, exponent = np.frexp(past - first)  # in [½, 1)·2^exponent; a power of two has ½
         return np.asarray(np.ldexp(1.0, np.where(mantissa == 0.5, 1, 0) - exponent))
 
-    @cached_property
+    @column
     def k(self) -> Floats:
         """k of each cell, not always a whole number: its first slot begins at k/u."""
         return self._first_and_past[0] * self.unit
 
-    @cached_property
+    @column
     def of_fine(self) -> Ints:
         """The cell that holds each cell of the fine ruler."""
         return np.searchsorted(np.array(self.starts), np.arange(self.fine.cells), side="right") - 1
@@ -80,12 +82,13 @@ class CoarseRuler(Ruler):
 def coarser_ruler(on: Ruler, occupied: Mapping[Any, tuple[Ints, Ints]], min_rows: Any) -> Ruler:
     """The ruler with as few edges taken away as leave no key a cell with fewer rows than that, given cells and rows by key."""
     if isinstance(min_rows, bool) or not isinstance(min_rows, int | np.integer) or min_rows < 1:
-        raise InputError(f"min_rows: {min_rows!r} is not a whole number of at least 1. Pass for example min_rows=10.")
+        raise InputError(f"min_rows: {show(min_rows)} is not a whole number of at least 1. Pass for example min_rows=10.")
     for key, (_, rows) in occupied.items():
         if 0 < (n := int(rows.sum())) < min_rows:
             whose = "the summary" if key is None and len(occupied) == 1 else f"key {key!r}"
             raise SummaryError(
-                f"min_rows: {whose} holds {n} rows in all, fewer than {min_rows}. Leave it out, or merge it with others first."
+                f"min_rows: {whose} holds {n} rows in all, fewer than {show(min_rows)}. "
+                "Leave it out, or merge it with others first."
             )
     parts = [(cells, np.full(len(cells), number), rows) for number, (cells, rows) in enumerate(occupied.values())]
     cells, keys, rows = (np.concatenate(columns) for columns in zip(*parts, strict=True))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._text import clean, printable
 from trueness.errors import InputError, SummaryError
 from trueness.summary.packed import ARRAYS, Packed, pack, unpack
 from trueness.summary.record import Record
@@ -88,7 +89,7 @@ def decode(content: bytes, name: str) -> Summary:
     """The summary in a file's bytes; `name` is for the error message."""
     value = read(content, name).value
     if isinstance(value, Record):
-        by = " and ".join(value.axes)
+        by = " and ".join(map(clean, value.axes))
         raise SummaryError(
             f"{name!r}: holds a record of {len(value)} summaries by {by}, not one summary. "
             "Use Record.load, and .total() for the summary of all rows."
@@ -160,7 +161,13 @@ def _members(content: bytes) -> dict[str, NDArray[Any]]:
             raise ValueError("a name occurs twice")
         if (size := sum(info.file_size for info in infos)) > _most_bytes(len(content)):
             raise ValueError(f"it would inflate to {size} bytes")
-        return {info.filename.removesuffix(".npy"): _read_npy(archive.read(info)) for info in infos}
+        return {info.filename.removesuffix(".npy"): _read_npy(_inflated(archive, info)) for info in infos}
+
+
+def _inflated(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
+    """A member, and no more of it than it says it has: read whole, a stream is inflated to its end first."""
+    with archive.open(info) as member:
+        return member.read(info.file_size)
 
 
 def _read_npy(member: bytes) -> NDArray[Any]:
@@ -187,6 +194,17 @@ def _texts(values: Any) -> list[str]:
     return values
 
 
+def _notes(values: Any) -> list[str]:
+    """Texts for people, who see control characters as escapes: this library writes none."""
+    return [printable(value) for value in _texts(values)]
+
+
+def _reasons(values: Any) -> list[str]:
+    if len(set(reasons := _notes(values))) < len(reasons):
+        raise ValueError("a reason occurs twice")
+    return reasons
+
+
 def _whole(values: Any) -> tuple[int, ...]:
     if not isinstance(values, list) or not all(type(value) is int for value in values):
         raise ValueError(f"{str(values)[:100]!r} is not a list of whole numbers")
@@ -207,8 +225,8 @@ def _second(header: dict[str, Any], members: dict[str, NDArray[Any]]) -> Packed:
         bins=_whole(header["bins"]),
         axes=tuple(_texts(header["axes"])),
         keys=keys,
-        reasons=_texts(header["reasons"]),
-        sources=[_texts(source) for source in header["sources"]],
+        reasons=_reasons(header["reasons"]),
+        sources=[_notes(source) for source in header["sources"]],
         arrays={name: members[name] for name in ARRAYS},
     )
 
@@ -239,7 +257,7 @@ def _first(header: dict[str, Any], members: dict[str, NDArray[Any]]) -> Packed:
         "source": [0],
     }
     typed = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
-    reasons, source = _texts(list(rejected)), _texts(header["source"])
+    reasons, source = _reasons(list(rejected)), _notes(header["source"])
     return Packed(_whole(header["bins"]), (), [[]], reasons, [source], typed)
 
 

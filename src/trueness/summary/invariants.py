@@ -20,12 +20,24 @@ Broken = NDArray[np.bool_]
 
 def fault_of(summary: Summary) -> str | None:
     """Why these sums are of no rows; None where they may be."""
-    fault = fault_of_sums(summary.ruler, summary.cells, summary.rows, summary.sums, summary.soft)
-    return fault or fault_of_extremes(summary)
+    scaled = summary.exponent != 0
+    fault = fault_of_sums(summary.ruler, summary.cells, summary.rows, summary.sums, summary.soft, scaled)
+    return fault or fault_of_counts(summary) or fault_of_extremes(summary)
 
 
-def fault_of_sums(on: Ruler, cells: Ints, rows: Ints, sums: NDArray[Any], soft: bool | Broken) -> str | None:
-    """The same of the cells of one summary or of many; `soft` may be given for each cell."""
+def fault_of_counts(summary: Summary) -> str | None:
+    """Why the rows left out, or the values clipped, cannot be so many; None where they may be."""
+    if summary.clipped < 0 or min(summary.rejected.values(), default=0) < 0:
+        return "a count below 0"
+    if summary.clipped > 2 * summary.n:
+        return "more values clipped than the rows have"
+    return "more than 2^63 - 1 rows" if summary.rows_in > MOST_ROWS else None
+
+
+def fault_of_sums(
+    on: Ruler, cells: Ints, rows: Ints, sums: NDArray[Any], soft: bool | Broken, scaled: bool | Broken
+) -> str | None:
+    """The same of the cells of one summary or of many; `soft` and `scaled` (weights) may be given for each cell."""
     if len(cells) == 0:
         return None
     if cells.min() < 0 or cells.max() >= on.cells:
@@ -40,6 +52,8 @@ def fault_of_sums(on: Ruler, cells: Ints, rows: Ints, sums: NDArray[Any], soft: 
         if np.any(soft):
             return "soft labels in integer sums"
         return _integer_fault(rows, sums, low, high)
+    if np.any((sums[0] == 0) & ~np.asarray(scaled)):  # but beside weights 1e300 times as large none vanishes
+        return "a weight is 0"
     return _float_fault(rows, sums, low, high, k, u, np.broadcast_to(np.asarray(soft), rows.shape))
 
 
@@ -62,8 +76,7 @@ def _integer_fault(rows: Ints, sums: NDArray[np.int64], low: Floats, high: Float
         slack = n * _FIXED
         if fault := _position_fault(n.astype(np.float64), first, second, low, high, slack):
             return fault
-        least = np.divide(second**2, first, out=np.zeros_like(first), where=first > 0)
-        if np.any((third < least - slack) | (third > (low + high) * second - low * high * first + slack)):
+        if np.any((third < _square_over(second, first) - slack) | (third > (low + high) * second - low * high * first + slack)):
             return "the third power of the scores does not fit the others"
     return None
 
@@ -72,8 +85,7 @@ def _position_fault(w: Floats, first: Floats, second: Floats, low: Floats, high:
     """Σwr and Σwr² of positions r between low and high."""
     if np.any((first < low * w - slack) | (first > high * w + slack)):
         return "a mean score lies outside its cell"
-    least = np.divide(first**2, w, out=np.zeros_like(w), where=w > 0)
-    if np.any((second < least - slack) | (second > (low + high) * first - low * high * w + slack)):
+    if np.any((second < _square_over(first, w) - slack) | (second > (low + high) * first - low * high * w + slack)):
         return "the scores of a cell spread wider than it"
     return None
 
@@ -92,21 +104,43 @@ def _float_fault(
         return fault
     y = (w * k + c["wr"]) / u + e  # Σwy
     squares = w2 * _FLOAT + _TINY
-    mean = np.divide(y**2, w, out=np.zeros_like(w), where=w > 0)
     positive, negative = c["we_positive"], c["we_positive"] - e
+    least, most = (low + k) / u, (high + k) / u  # scores
+    ends = least * (1 - least), most * (1 - most)  # f(1 − f) is smallest at an end, and largest there or at ½
+    narrowest, widest = np.minimum(*ends), np.where((least <= 0.5) & (most >= 0.5), 0.25, np.maximum(*ends))
+    size = np.maximum(most, 1 - least)  # of a residual
     broken: dict[str, Broken] = {
         "an outcome lies outside 0 to 1": (y < -slack) | (y > w + slack),
-        "the squares of the outcomes do not fit their sum": (c["wy2"] > y + slack) | (c["wy2"] < mean - slack),
+        "the squares of the outcomes do not fit their sum": (c["wy2"] > y + slack) | (c["wy2"] < _square_over(y, w) - slack),
         "outcomes between 0 and 1 where all are 0 or 1": ~soft & (np.abs(c["wy2"] - y) > slack),
         "a residual is larger than its weight": np.abs(e) > w + slack,
         "residuals above 0 do not fit their sum": np.minimum(positive, negative) < -slack,
         "residuals of one sign are larger than their weight": np.maximum(positive, negative) > w + slack,
-        "residuals do not fit the scores": (np.abs(c["wer"]) > c["wr"] + slack) | (np.abs(c["wer2"]) > c["wr2"] + slack),
+        "residuals do not fit the scores": _beyond(c["wer"], positive, negative, low, high, slack)
+        | _beyond(c["wer2"], positive, negative, low**2, high**2, slack),
+        "residuals do not fit the outcomes": ~soft
+        & (_outside(positive, c["wy2"], 1 - most, 1 - least, slack) | _outside(negative, w - c["wy2"], least, most, slack)),
         "the squares of the weights do not fit their sum": (w2 > w**2 + w**2 * _FLOAT + _TINY) | (w2 < w**2 / rows - squares),
-        "a variance does not fit the weights": (c["w2_binomial"] > w2 / 4 + squares) | (c["w2_binomial"] < -squares),
-        "the squares of the residuals do not fit the weights": (c["w2e2"] > w2 + squares) | (c["w2e2"] < -squares),
+        "a variance does not fit the weights": _outside(c["w2_binomial"], w2, narrowest, widest, squares),
+        "the squares of the residuals do not fit the weights": c["w2e2"] > w2 * size**2 + squares,
+        "the squares of the residuals do not fit their sum": c["w2e2"] < (positive + negative) ** 2 / rows - squares - slack**2,
     }
     return next((fault for fault, cells in broken.items() if cells.any()), None)
+
+
+def _square_over(total: Floats, w: Floats) -> Floats:
+    """(Σwx)²/Σw, the least that Σwx² can be; divided first, since the square of a small sum loses its digits."""
+    return np.asarray(total * np.divide(total, w, out=np.zeros_like(total), where=w > 0))
+
+
+def _outside(total: Floats, w: Floats, low: Floats, high: Floats, slack: Floats) -> Broken:
+    """Whether Σwx is that of no x between low and high."""
+    return np.asarray((total < low * w - slack) | (total > high * w + slack))
+
+
+def _beyond(total: Floats, positive: Floats, negative: Floats, low: Floats, high: Floats, slack: Floats) -> Broken:
+    """Whether Σwex is that of no x between low and high, given Σw·max(e, 0) and Σw·max(−e, 0)."""
+    return np.asarray((total < low * positive - high * negative - slack) | (total > high * positive - low * negative + slack))
 
 
 def fault_of_extremes(summary: Summary) -> str | None:

@@ -6,8 +6,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import numpy as np
-
+from trueness._values import native
 from trueness.errors import SummaryError
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -18,7 +17,7 @@ _ORDER = (bool, int, float, Decimal, str, date, datetime, time, timedelta, type(
 def encode_key(key: Any, axes: int) -> list[Any]:
     """The values of a key, one an axis, as JSON holds them."""
     values = [key] if axes == 1 else list(key)
-    return [_encode(_plain(value), key) for value in values]
+    return [_encode(native(value), key) for value in values]
 
 
 def decode_key(values: Any, axes: int) -> Any:
@@ -31,15 +30,7 @@ def decode_key(values: Any, axes: int) -> Any:
 
 def sorted_keys(keys: Sequence[Any], axes: int) -> list[Any]:
     """The keys in the one order in which they are kept, whatever order they came in."""
-    return sorted(keys, key=lambda key: [_rank(_plain(value)) for value in ([key] if axes == 1 else key)])
-
-
-def _plain(value: Any) -> Any:
-    """NumPy's scalars as Python's own values, as far as these are as fine."""
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        coarse = value.astype(f"{value.dtype.kind}8[us]")
-        return coarse.item() if coarse == value else value
-    return value.item() if isinstance(value, np.generic) else value
+    return sorted(keys, key=lambda key: [_rank(native(value)) for value in ([key] if axes == 1 else key)])
 
 
 def _kind(value: Any) -> type | None:

@@ -1,12 +1,12 @@
 """What metrics read off a summary's sums: float64 columns per cell, each made when it is first asked for."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._frozen import column
 from trueness._types import Floats
 
 # Integer sums per cell, for label 0 and then for label 1. R_j = Σ floor(r^j·2^31 + ½) / 2^31 is kept as a whole part and a
@@ -18,24 +18,12 @@ NUMERATOR_BITS = 31
 FLOAT_SUMS = ("w", "wr", "wr2", "we", "wer", "wer2", "wy2", "we_positive", "w2", "w2_binomial", "w2e2")
 
 
-def column(compute: Callable[[Any], Floats]) -> "cached_property[Floats]":
-    """A column that is made when it is first asked for, kept, and cannot be written to."""
-
-    def locked(columns: Any) -> Floats:
-        made = compute(columns)
-        made.flags.writeable = False
-        return made
-
-    locked.__doc__ = compute.__doc__
-    return cached_property(locked)
-
-
 class FloatColumns:
     """The columns of FLOAT_SUMS as they are kept for weights or soft labels."""
 
     def __init__(self, sums: NDArray[Any], k: Floats, u: Floats) -> None:
-        for name, column in zip(FLOAT_SUMS, sums, strict=True):
-            setattr(self, name, column)
+        for name, total in zip(FLOAT_SUMS, sums, strict=True):
+            setattr(self, name, total)
 
     w: Floats
     wr: Floats

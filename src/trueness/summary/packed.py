@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from trueness._types import Floats, Ints
 from trueness.summary.coarse import CoarseRuler
 from trueness.summary.extremes import Extremes
-from trueness.summary.invariants import fault_of_extremes, fault_of_sums
+from trueness.summary.invariants import fault_of_counts, fault_of_extremes, fault_of_sums
 from trueness.summary.keys import decode_key, encode_key, sorted_keys
 from trueness.summary.moments import FLOAT_SUMS, INTEGER_SUMS
 from trueness.summary.record import Record
@@ -130,7 +130,7 @@ def unpack(packed: Packed) -> Summary | Record:
 
 
 def _sound(summary: Summary) -> Summary:
-    if fault := fault_of_extremes(summary):
+    if fault := fault_of_counts(summary) or fault_of_extremes(summary):
         raise ValueError(fault)
     return summary
 
@@ -170,10 +170,10 @@ def _require_shapes(packed: Packed) -> None:
 
 def _require_sums(packed: Packed, on: Ruler) -> None:
     a = packed.arrays
-    if np.abs(a["exponent"]).max() > _LARGEST_EXPONENT or np.any((a["exponent"] != 0) & (a["integer"] == 1)):
+    if np.any((a["exponent"] > _LARGEST_EXPONENT) | (a["exponent"] < -_LARGEST_EXPONENT)) or np.any(
+        (a["exponent"] != 0) & (a["integer"] == 1)
+    ):
         raise ValueError("weights that cannot have been scaled so")
-    if a["clipped"].min() < 0 or a["rejected"].min(initial=0) < 0:
-        raise ValueError("a count below 0")
     if a["source"].min() < 0 or a["source"].max() >= len(packed.sources):
         raise ValueError("notes that are not there")
     first = np.zeros(len(a["cells"]), dtype=bool)
@@ -182,8 +182,8 @@ def _require_sums(packed: Packed, on: Ruler) -> None:
         raise ValueError("the cells of a group do not ascend")
     for kind, name in ((1, "integers"), (0, "floats")):
         of_kind = np.repeat(a["integer"] == kind, np.diff(a["offsets"]))
-        soft = np.repeat(a["soft"] == 1, np.diff(a["offsets"]))[of_kind]
-        if fault := fault_of_sums(on, a["cells"][of_kind], a["rows"][of_kind], a[name], soft):
+        soft, scaled = (np.repeat(a[of] != 0, np.diff(a["offsets"]))[of_kind] for of in ("soft", "exponent"))
+        if fault := fault_of_sums(on, a["cells"][of_kind], a["rows"][of_kind], a[name], soft, scaled):
             raise ValueError(fault)
 
 

@@ -7,7 +7,10 @@ from functools import cached_property
 from itertools import starmap
 from typing import Any, NoReturn
 
+from trueness._text import clean
+from trueness._values import lists, show
 from trueness.errors import SummaryError
+from trueness.options import check_path
 from trueness.summary.extremes import Extremes
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, added
@@ -81,7 +84,7 @@ class Record(Mapping[Any, Summary]):
 
     def __repr__(self) -> str:
         summaries = "1 summary" if len(self) == 1 else f"{len(self)} summaries"
-        return f"<Record of {self.n} rows by {' and '.join(self.axes)}: {summaries}>"
+        return f"<Record of {self.n} rows by {' and '.join(map(clean, self.axes))}: {summaries}>"
 
     @property
     def ruler(self) -> Ruler:
@@ -139,8 +142,8 @@ class Record(Mapping[Any, Summary]):
         >>> Record(days, axes=["day", "country"]).over("day")
         <Record of 2 rows by country: 1 summary>
         """
-        if axis not in self.axes:
-            raise SummaryError(f"there is no axis {axis!r}; the axes are {_listed(self.axes)}.")
+        if not isinstance(axis, str) or axis not in self.axes:
+            raise SummaryError(f"there is no axis {show(axis)}; the axes are {_listed(self.axes)}.")
         if len(self.axes) == 1:
             return self.total()
         place = self.axes.index(axis)
@@ -168,15 +171,16 @@ class Record(Mapping[Any, Summary]):
         from trueness._atomic import write_atomically
         from trueness.summary.file import encode
 
-        write_atomically(path, encode(self))
+        write_atomically(check_path("path", path), encode(self))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Record":
         """Read a record; a file that is damaged or something else is an error, never a number."""
         from trueness.summary.file import decode_record
 
+        path = check_path("path", path)
         with open(path, "rb") as file:
-            return decode_record(file.read(), os.fspath(path))
+            return decode_record(file.read(), path)
 
 
 def total_of(summaries: Mapping[Any, Summary]) -> Summary:
@@ -192,11 +196,11 @@ def _added_by_key(parts: Iterable[tuple[Any, Summary]]) -> dict[Any, Summary]:
 
 
 def _axes(axes: Sequence[str]) -> tuple[str, ...]:
-    names = (axes,) if isinstance(axes, str) else tuple(axes) if isinstance(axes, Iterable) else ()
+    names = (axes,) if isinstance(axes, str) else tuple(axes) if lists(axes) else ()
     # A lone surrogate is no text: it could not be saved.
     named = all(isinstance(name, str) and name.encode("utf-8", "ignore").decode() == name for name in names)
     if not names or not named or len(set(names)) < len(names):
-        raise SummaryError(f"axes: {axes!r} does not name what the keys are values of. Pass different names, one an axis.")
+        raise SummaryError(f"axes: {show(axes)} does not name what the keys are values of. Pass different names, one an axis.")
     return names
 
 

@@ -4,6 +4,7 @@ Edges lie at k/2^14 everywhere, at k/2^20 within 2^-6 of either end (rare events
 k/100 and k/15, and at k/m for every bin count m asked for besides. Cells are [edge, next edge), the last one closed.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -11,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._frozen import column, frozen
 from trueness._types import Floats, Ints
-from trueness.options import check_bins
+from trueness.options import check_bin_counts
 
 COARSE = 2**14
 FINE = 2**20
@@ -59,14 +61,14 @@ class Ruler:
         """Which ruler this is, for people."""
         return f"bins={self.bins}" + (f" in {self.cells} cells" if self.starts else "")
 
-    @cached_property
+    @column
     def extra(self) -> Floats:
         """Edges that are not dyadic, in order."""
         counts = (*STANDARD[1:], *self.bins)
         edges = np.unique(np.concatenate([uniform_edges(m)[1:-1] for m in counts]))
         return edges[_slot(edges)[1] > 0]
 
-    @cached_property
+    @column
     def extra_before(self) -> NDArray[np.int32]:
         """For each dyadic slot, how many extra edges lie below it; one entry more than slots."""
         slots = _slot(self.extra)[0]
@@ -77,35 +79,35 @@ class Ruler:
         """Number of cells."""
         return SLOTS + len(self.extra)
 
-    @cached_property
+    @column
     def slot_of_cell(self) -> Ints:
         """The dyadic slot that holds each cell."""
         return np.repeat(np.arange(SLOTS), np.diff(self.extra_before) + 1)
 
-    @cached_property
+    @column
     def cut(self) -> NDArray[np.uint8]:
         """1 for each dyadic slot that extra edges cut, else 0."""
         return (np.diff(self.extra_before) > 0).astype(np.uint8)
 
-    @cached_property
+    @column
     def row_of_cell(self) -> Ints:
         """Where compiled kernels keep a cell: slots first, in order, then what begins at each extra edge."""
         slot, cell = self.slot_of_cell, np.arange(self.cells)
         uncut = cell - slot == self.extra_before[slot]
         return np.where(uncut, slot, SLOTS + cell - slot - 1)
 
-    @cached_property
+    @column
     def unit(self) -> Floats:
         """u of each cell: its slot is [k/u, (k+1)/u)."""
         return ZONE_UNIT[_zone_of_slot(self.slot_of_cell)]
 
-    @cached_property
+    @column
     def k(self) -> Floats:
         """k of each cell: its slot is [k/u, (k+1)/u)."""
         slots = self.slot_of_cell
         return (slots - ZONE_OFFSET[_zone_of_slot(slots)]).astype(np.float64)
 
-    @cached_property
+    @column
     def edges(self) -> Floats:
         """All edges, 0 and 1 included."""
         dyadic = np.unique(self.k / self.unit)
@@ -146,7 +148,7 @@ class Ruler:
         """The largest number of extra edges that cut a slot."""
         return int(np.diff(self.extra_before).max())
 
-    @cached_property
+    @column
     def extra_padded(self) -> Floats:
         """The extra edges, and then as many that no score reaches."""
         return np.concatenate([self.extra, np.full(self.most_cuts, np.inf)])
@@ -164,6 +166,14 @@ def places(scores: Floats, parts: int) -> Ints:
     """Which of `parts` equal parts, a power of two, of the dyadic slots each score lies in: slot · parts + part; exact."""
     slot, r = _slot(scores)
     return slot * parts + np.minimum((r * parts).astype(np.int64), parts - 1)
+
+
+@lru_cache(maxsize=1)
+def slot_edges() -> Floats:
+    """Where the dyadic slots begin, and 1."""
+    slots = np.arange(SLOTS)
+    zone = _zone_of_slot(slots)
+    return frozen(np.append((slots - ZONE_OFFSET[zone]) / ZONE_UNIT[zone], 1.0))
 
 
 def _zone_of_slot(slot: Ints) -> Ints:
@@ -192,7 +202,7 @@ def _in_zone(scores: Floats, zone: int) -> tuple[Ints, Floats]:
 
 @lru_cache(maxsize=16)
 def _bin_of_cell(on: Ruler, bins: int) -> Ints:
-    return np.searchsorted(uniform_edges(bins)[1:-1], on.edges[:-1], side="right")
+    return frozen(np.searchsorted(uniform_edges(bins)[1:-1], on.edges[:-1], side="right"))
 
 
 @lru_cache(maxsize=16)
@@ -200,8 +210,8 @@ def _ruler(bins: tuple[int, ...]) -> Ruler:
     return Ruler(bins)
 
 
-def ruler(bins: tuple[int, ...] | list[int] | int = ()) -> Ruler:
-    """The standard ruler with the edges of further bin counts.
+def ruler(bins: Iterable[int] | int = ()) -> Ruler:
+    """The standard ruler with the edges of further bin counts, one or several.
 
     Examples
     --------
@@ -210,6 +220,6 @@ def ruler(bins: tuple[int, ...] | list[int] | int = ()) -> Ruler:
     >>> ruler((12,)).has(6)
     True
     """
-    counts = {check_bins(b) for b in ([bins] if isinstance(bins, int) else bins)}
+    counts = set(check_bin_counts(bins))
     needed = {b for b in counts if not any(m % b == 0 for m in STANDARD)}
     return _ruler(tuple(sorted(b for b in needed if not any(m != b and m % b == 0 for m in needed))))

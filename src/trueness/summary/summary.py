@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from trueness._frozen import frozen
 from trueness._types import Floats, Ints
 from trueness.errors import SummaryError
+from trueness.options import check_path
 from trueness.summary.extremes import Extremes
 from trueness.summary.moments import FLOAT_SUMS, INTEGER_SUMS, NUMERATOR_BITS, FloatColumns, IntegerColumns, Moments
 from trueness.summary.ruler import Ruler, ruler
@@ -26,6 +28,9 @@ _CARRY = tuple((7 * label + 2 * j, 7 * label + 2 * j - 1) for label in (0, 1) fo
 
 FEW_ROWS = 30
 MOST_ROWS = 2**63 - 1  # that an int64 counts
+_COARSE_LOGIT = 1 / 150  # spread of a cell's logits: a tenth of the bandwidth of LS-ECE
+_MATTERS = 0.01
+_TINIEST = 1e-10  # logits are clipped there
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -50,9 +55,8 @@ class Summary:
 
     def __post_init__(self) -> None:
         for name in ("cells", "sums", "rows"):
-            array = getattr(self, name).view()  # the caller's own array stays as it is
-            array.flags.writeable = False
-            object.__setattr__(self, name, array)
+            object.__setattr__(self, name, frozen(getattr(self, name)))  # the caller's own array stays the caller's
+        object.__setattr__(self, "rejected", dict(self.rejected))
 
     @property
     def exact(self) -> bool:
@@ -102,6 +106,26 @@ class Summary:
 
     @property
     def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers should know: of the rows, and of what their sums cannot tell."""
+        return (*self.notes_on_rows, *self.limits)
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What the sums tell less well than the rows would."""
+        m = self.moments
+        # A score's residuals can change a smoothed error by no more than their sizes: those of few scores do not matter.
+        size, slope = 2 * m.e_positive - m.e, 1 / np.maximum(m.mean * (1 - m.mean), _TINIEST)
+        coarse = slope**2 * m.spread > _COARSE_LOGIT**2 * m.weight
+        if self.ruler.starts or not size[coarse].sum() > _MATTERS * size.sum():  # merged cells have a note of their own
+            return ()
+        end = float(np.minimum(m.mean, 1 - m.mean)[coarse].max())
+        return (
+            f"{100 * size[coarse].sum() / size.sum():.0f} % of all |y - f| is at scores within {end:.1g} of 0 or 1, where the "
+            "cells of a summary are coarse on the logit scale: LS-ECE, and SmoothECE on that scale, need the rows to be exact",
+        )
+
+    @property
+    def notes_on_rows(self) -> tuple[str, ...]:
         """What a reader of the numbers should know of the rows."""
         notes = list(self.source)
         if self.clipped:
@@ -203,7 +227,7 @@ class Summary:
         from trueness._atomic import write_atomically
         from trueness.summary.file import encode
 
-        write_atomically(path, encode(self))
+        write_atomically(check_path("path", path), encode(self))
 
     @classmethod
     def from_frame(cls, frame: Any, *, nan: str = "raise") -> "Summary | Record":
@@ -220,8 +244,9 @@ class Summary:
         """Read a summary; a file that is damaged or something else is an error, never a number."""
         from trueness.summary.file import decode
 
+        path = check_path("path", path)
         with open(path, "rb") as file:
-            return decode(file.read(), os.fspath(path))
+            return decode(file.read(), path)
 
 
 def added(parts: Sequence[Summary]) -> Summary:
@@ -235,8 +260,10 @@ def added(parts: Sequence[Summary]) -> Summary:
                 f"summaries on different rulers do not add: {first.ruler.shown} and {part.ruler.shown}. "
                 "Summarize both with the same bins=; add before coarsening."
             )
-    if (n := sum(part.n for part in parts)) > MOST_ROWS:
-        raise SummaryError(f"the summaries hold {n} rows together, more than 2^63 - 1. Keep them apart.")
+    if (n := sum(part.rows_in for part in parts)) > MOST_ROWS:
+        raise SummaryError(f"the summaries were made from {n} rows together, more than 2^63 - 1. Keep them apart.")
+    if (clipped := sum(part.clipped for part in parts)) > MOST_ROWS:
+        raise SummaryError(f"the summaries hold {clipped} clipped values together, more than 2^63 - 1. Keep them apart.")
     if not all(part.exact for part in parts):
         parts = [part.as_float() for part in parts]
     return replace(
@@ -244,7 +271,7 @@ def added(parts: Sequence[Summary]) -> Summary:
         **_added_sums(parts),
         soft=any(part.soft for part in parts),
         rejected=_added_counts([part.rejected for part in parts]),
-        clipped=sum(part.clipped for part in parts),
+        clipped=clipped,
         source=tuple(sorted(set().union(*(part.source for part in parts)))),
         extremes=None,
     )

@@ -78,6 +78,15 @@ def test_what_an_interrupted_run_left_is_checked(tmp_path):
     assert "pipe.csv' cannot be read again" in message(tmp_path / "pipe.csv", resume=kept)
 
 
+def test_files_in_another_order_are_another_run(tmp_path):
+    paths = [write_csv(tmp_path / f"{k}.csv", {"y": Y[k::2], "p": F[k::2]}) for k in range(2)]
+    kept = tmp_path / "run.resume"
+    interrupted_at(paths, 3, kept)
+    with pytest.raises(InputError, match="the order of the files changed since"):
+        in_pieces(paths[::-1], PIECE, resume=kept)
+    assert in_pieces(paths, PIECE, resume=kept) == in_pieces(paths[::-1], PIECE)
+
+
 def test_rows_that_a_flipped_bit_would_count_twice(tmp_path):
     path, kept = write_csv(tmp_path / "a.csv", {"y": Y, "p": F}), tmp_path / "run.resume"
     interrupted_at(path, 3, kept)

@@ -32,6 +32,13 @@ def test_a_cut_array_of_objects(tmp_path):
                 summarize_files(path, **COLUMNS)
 
 
+def test_digits_parted_by_underscores(tmp_path):
+    (tmp_path / "a.json").write_text('[{"y": 1, "p": "0.25", "id": "1_2"}, {"y": 0, "p": "0.1_5", "id": "1_3"}]')
+    assert "column 'p': 1 of 2 values is text, not numbers (first: row 1 of " in message(tmp_path / "a.json")
+    (tmp_path / "a.json").write_text('[{"y": 1, "p": "0.25", "id": "1_2"}, {"y": 0, "p": 0.15, "id": "1_3"}]')
+    assert summarize_files(tmp_path / "a.json", **COLUMNS) == summarize([1, 0], [0.25, 0.15])
+
+
 @pytest.mark.parametrize("name", ["a.json", "a.ndjson", "a.json.gz"])
 def test_a_byte_order_mark_before_json(tmp_path, name):
     objects = [{"y": int(y), "p": float(f)} for y, f in zip(Y[:50], F[:50], strict=True)]

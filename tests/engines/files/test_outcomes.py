@@ -51,6 +51,21 @@ def test_an_event_among_very_many_labels(tmp_path):
     assert "0 of 30000 values equal 'd1'" in message(path, pos_label="d1")
 
 
+def test_events_beyond_what_float64_tells_apart(write):
+    big = 2**53 + np.arange(2000) % 3  # 2^53 and 2^53 + 1 are one float64
+    for event in (2**53 + 1, str(2**53 + 1), np.int64(2**53 + 1)):
+        assert summarize_files(write({"y": big, "p": F}), **COLUMNS, pos_label=event) == summarize(big == 2**53 + 1, F)
+
+
+def test_numbers_among_text_are_labels_as_they_are_written(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("y,p\n1e5,0.5\n100000,0.25\nabc,0.125\n1_00000,0.75\n")
+    assert summarize_files(path, **COLUMNS, pos_label="100000") == summarize([0, 1, 0, 0], [0.5, 0.25, 0.125, 0.75])
+    assert summarize_files(path, **COLUMNS, pos_label="1e5") == summarize([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.75])
+    path.write_text("y,p\n1.0,0.5\n1,0.25\n0,0.125\n01,0.75\n")  # a column of numbers
+    assert summarize_files(path, **COLUMNS, pos_label=1) == summarize([1, 1, 0, 1], [0.5, 0.25, 0.125, 0.75])
+
+
 def test_true_and_false_are_not_blamed_for_bad_predictions(tmp_path):
     (tmp_path / "a.csv").write_text("y,p\nTrue,abc\nFalse,0.2\n")
     text = message(tmp_path / "a.csv")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from data_files import F, G, N, Y, in_pieces, write_parquet
+from data_files import F, G, N, Y, in_pieces, message, write_parquet
 
 from trueness import summarize
 from trueness.errors import InputError
@@ -51,3 +51,10 @@ def test_as_many_groups_as_rows(tmp_path, monkeypatch):
             assert found[group] == summarize(Y[at], holes[at], nan="drop")
     with pytest.raises(InputError, match="missing or not finite"):
         in_pieces(path, 700, by="g")
+
+
+@pytest.mark.parametrize("by", [None, "g"])
+def test_weights_whose_sum_overflows(write, by):
+    path = write({"y": Y[:4], "p": F[:4], "w": np.array([1e307, 1.5e308, 1e308, 1.0]), "g": np.full(4, "all")})
+    text = message(path, weight="w", by=by)
+    assert "column 'w': the sum of 4 of 4 values overflows float64 (largest: row 1, value 1.5e+308). Divide all" in text

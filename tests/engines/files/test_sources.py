@@ -37,6 +37,26 @@ def test_a_file_named_twice(tmp_path):
     assert "would count twice" in message([path, tmp_path / "*.csv"])
 
 
+def test_a_file_named_by_a_hard_link_too(tmp_path):
+    path = write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
+    os.link(path, tmp_path / "b.csv")
+    assert "b.csv': is the same file as" in message(tmp_path)
+
+
+def test_a_link_to_nothing(tmp_path):
+    (tmp_path / "a.csv").symlink_to(tmp_path / "gone.csv")
+    assert "a.csv': is a link to " in (text := message(tmp_path / "a.csv"))
+    assert "which cannot be read (No such file or directory). Mend the link" in text
+    assert "is a link to " in message(tmp_path / "*.csv")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are Unicode there")
+def test_a_name_that_is_not_utf8(tmp_path):
+    name = os.fsencode(tmp_path / "a.csv").replace(b"a.csv", b"caf\xe9.csv")
+    os.rename(write_csv(tmp_path / "a.csv", {"y": Y, "p": F}), name)
+    assert "caf\\udce9.csv': the name of the file or of its folder is not UTF-8. Rename it." in message(os.fsdecode(name))
+
+
 def test_kinds_do_not_mix(tmp_path):
     write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
     write_parquet(tmp_path / "b.parquet", {"y": Y, "p": F})

@@ -1,7 +1,12 @@
 """The same summary as from arrays, whatever the format."""
 
+import gc
+import os
+from pathlib import Path
+
 import numpy as np
-from data_files import COLUMNS, SOFT, F, G, N, W, Y, write_parquet
+import pytest
+from data_files import COLUMNS, SOFT, F, G, N, W, Y, message, write_csv, write_parquet
 
 from trueness import summarize, summarize_files
 
@@ -49,3 +54,23 @@ def test_progress_counts_rows(tmp_path):
     summarize_files(path, **COLUMNS, progress=lambda done, total: calls.append((done, total)))
     assert calls[-1] == (N, N)
     assert calls == sorted(calls)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="counts what the system lists")
+def test_summaries_of_files_hold_nothing(tmp_path):
+    paths = [write_csv(tmp_path / "a.csv", {"y": Y, "p": F}), write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F})]
+    broken = tmp_path / "b.csv"
+    broken.write_text("y,p\n1,0.5\n1,0.5,\n")
+
+    def held():
+        gc.collect()
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return len(os.listdir("/proc/self/task")), pages * os.sysconf("SC_PAGE_SIZE")
+
+    kept = [summarize_files(path, **COLUMNS) for path in paths * 5]
+    threads, size = held()
+    for path in paths * 25:
+        kept.append(summarize_files(path, **COLUMNS))
+        assert "line 3" in message(broken)
+    assert held()[0] <= threads + 2
+    assert held()[1] <= size + (128 << 20)  # a connection and its threads would be 6 MB each, ten times as much for a hundred

@@ -148,6 +148,14 @@ def test_spark_sql(spark, spark_frame):
     assert Summary.from_frame(spark.sql(text).toArrow()) == WHOLE
 
 
+def test_spark_sql_of_hostile_labels(spark):
+    """Escapes, quotes, line ends and variables, which Spark replaces even within texts, are labels like others."""
+    for label in ("x\\' OR 1=1 --", "it's", "a\\", "\\u0027", "\\047", "two\nlines", "${spark.app.name}", '`"%_'):
+        spark.createDataFrame([(label, 0.5), ("other", 0.25)], ["y`\\'", "p"]).createOrReplaceTempView("odd")
+        text = sql("spark", source="odd", outcome="y`\\'", prediction="p", pos_label=label)
+        assert Summary.from_frame(spark.sql(text).toArrow()) == summarize([1, 0], [0.5, 0.25]), label
+
+
 def test_spark_errors_name_the_column(spark_frame):
     with pytest.raises(InputError, match="there is no column 'q'"):
         summarize_frame(spark_frame, outcome="y", prediction="q")

@@ -74,9 +74,19 @@ def pandas(columns):
     return arrow(columns).to_pandas()
 
 
+def nullable(columns):
+    with np.errstate(invalid="ignore"):  # pandas 2 tries whole numbers, also for infinite ones
+        return pandas(columns).convert_dtypes()
+
+
+def connected(*, kept=[]):  # noqa: B006 - before DuckDB 1.5 a relation does not keep its connection
+    kept.append(duckdb.connect())
+    return kept[-1]
+
+
 MAKERS = {
     "pandas": pandas,
-    "pandas nullable": lambda columns: pandas(columns).convert_dtypes(),
+    "pandas nullable": nullable,
     "pandas arrow": lambda columns: arrow(columns).to_pandas(types_mapper=pd.ArrowDtype),
     "polars": lambda columns: pl.from_arrow(arrow(columns)),
     "polars lazy": lambda columns: pl.from_arrow(arrow(columns)).lazy(),
@@ -84,7 +94,7 @@ MAKERS = {
     "arrow reader": lambda columns: pa.RecordBatchReader.from_batches(
         arrow(columns).schema, [batch for part in (arrow(columns),) for batch in part.to_batches(max_chunksize=7)]
     ),
-    "duckdb": lambda columns: duckdb.connect().from_arrow(arrow(columns)),
+    "duckdb": lambda columns: connected().from_arrow(arrow(columns)),
     "ibis": lambda columns: pytest.importorskip("ibis").memtable(arrow(columns)),
     "dask": lambda columns: dd.from_pandas(pandas(columns), npartitions=3, sort=False),
     "narwhals": lambda columns: nw.from_native(pl.from_arrow(arrow(columns))),
@@ -289,7 +299,7 @@ def test_float32_keeps_its_rounding():
         table,
         pl.from_arrow(table),
         pl.from_arrow(table).lazy(),
-        duckdb.connect().from_arrow(table),
+        connected().from_arrow(table),
         table.to_pandas(),
     ):
         same(summarize_frame(frame, **NAMES), expected)
@@ -311,7 +321,7 @@ def test_partitions_and_order_change_no_bit(partitions):
 
 
 def run_duckdb(text):
-    connection = duckdb.connect()
+    connection = connected()
     connection.register("t", arrow(COLUMNS))
     return connection.sql(text)
 
@@ -342,7 +352,7 @@ def test_sql_of_labels_and_of_soft_labels():
 
 def test_sql_quotes_names_and_labels():
     odd = pa.table({'y"; DROP TABLE t;--': ["it's", "no"], "p`": [0.5, 0.25]})
-    connection = duckdb.connect()
+    connection = connected()
     connection.register("t", odd)
     text = sql("duckdb", source="t", outcome='y"; DROP TABLE t;--', prediction="p`", pos_label="it's")
     assert Summary.from_frame(connection.sql(text).df()) == summarize([1, 0], [0.5, 0.25])
@@ -368,12 +378,11 @@ LAZY = ["polars lazy", "duckdb", "ibis"]
 
 
 @pytest.mark.parametrize("kind", LAZY)
-@pytest.mark.parametrize("size", [1e-200, 1e-160, 1e200])
-def test_weights_whose_squares_vanish_or_overflow_are_refused(kind, size):
+@pytest.mark.parametrize("size", [2.0**-664, 2.0**-532, 2.0**664])  # powers of two: sums in any order have the same bits
+def test_weights_whose_squares_vanish_or_overflow_are_scaled(kind, size):
     columns = {"p": [0.5] * 200, "y": [1.0, 1.0, 1.0, 0.0] * 50, "w": [size] * 200}
-    with pytest.raises(InputError, match="Divide all weights by a constant"):
-        summarize_frame(MAKERS[kind](columns), **NAMES, weight="w")
     eager = summarize_frame(MAKERS["arrow"](columns), **NAMES, weight="w")
+    assert summarize_frame(MAKERS[kind](columns), **NAMES, weight="w") == eager
     assert calibration_test(eager).pvalue < 1e-3
 
 
@@ -424,6 +433,7 @@ def test_the_batch_of_a_bad_row():
         summarize_frame(pa.RecordBatchReader.from_batches(batches[0].schema, batches), **NAMES)
 
 
+@pytest.mark.skipif(not hasattr(pl, "Float16"), reason="polars has no half precision yet")
 def test_half_precision_keeps_its_rounding():
     almost = np.array([0.25, 1 + 2**-10], dtype=np.float16)
     same(summarize_frame(pl.LazyFrame({"p": pl.Series(almost), "y": [0, 1]}), **NAMES), summarize([0, 1], almost))
@@ -445,14 +455,14 @@ def test_sql_null_groups_of_every_kind():
 def test_sql_results_that_are_none():
     frame = run_duckdb(sql("duckdb", source="t", **NAMES)).df()
     for column, value, text in (
-        ("n", -1, "below 0"),
+        ("n", -1, "row 0, value -1, is below 1"),
         ("n", 1.5, "not a whole number"),
         ("r1", 2.0**60, "lost digits"),
-        ("code", 3, "codes that mean nothing"),
+        ("code", 3, "a code that means nothing"),
         ("slot", 10**6, "outside 0 to"),
         ("r1", 2**40, "do not fit together: a mean score lies outside its cell"),
         ("r2", 2**33, "do not fit together: the scores of a cell spread wider than it"),
-        ("r1", -5, "do not fit together: a sum is below 0"),
+        ("r1", -5, "row 0, value -5, is below 0"),
     ):
         bad = frame.astype({column: float}) if isinstance(value, float) else frame.copy()
         bad.loc[0, column] = value

@@ -1,13 +1,12 @@
 """Going on where a long run was interrupted: the sums so far beside the result, with what they are sums of."""
 
 import contextlib
-import glob
 import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from trueness._atomic import write_atomically
+from trueness._atomic import leftovers, write_atomically
 from trueness.errors import InputError
 from trueness.summary.file import decode, encode
 from trueness.summary.summary import Summary
@@ -53,9 +52,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """The run is done: nothing of it stays, nor of runs that were killed while they wrote, for no other is writing."""
-        folder, name = os.path.split(self.path)
-        half = glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.{'?' * 16}.tmp"))
-        for path in (self.path, *half):
+        for path in (self.path, *leftovers(self.path)):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from trueness.engines.files.sources import damaged_gzip, is_gzip
+from trueness.engines.files.text_bytes import other_line_end
 from trueness.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ def connect(memory_limit: str | None = None) -> "DuckDBPyConnection":
 
     connection = duckdb.connect(config={"autoinstall_known_extensions": False, "autoload_known_extensions": False})
     connection.execute("SET enable_progress_bar = false")  # stdout is for results
+    connection.execute("SET GLOBAL TimeZone = 'UTC'")  # groups have the same names wherever they are read
     if memory_limit is not None:
         try:
             connection.execute(f"SET memory_limit = {literal(str(memory_limit))}")
@@ -46,9 +48,23 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def as_number(text: str) -> str:
+    """A text as a number, NULL where it is none; DuckDB alone would read 0.1_5 as 0.15."""
+    return f"CASE WHEN contains({text}, '_') THEN NULL ELSE TRY({text}::DOUBLE) END"
+
+
 def location(path: str) -> str:
     """A file's name as DuckDB writes it: never a pattern, never an address."""
+    require_utf8(path)
     return literal(re.sub(r"([\[*?])", r"[\1]", os.path.abspath(path)))
+
+
+def require_utf8(path: str) -> None:
+    """A name that DuckDB can be told."""
+    try:
+        os.path.abspath(path).encode()
+    except UnicodeEncodeError:
+        raise InputError(f"{path!r}: the name of the file or of its folder is not UTF-8. Rename it.") from None
 
 
 def compression(path: str) -> str:
@@ -67,7 +83,21 @@ def unreadable(path: str, error: Exception) -> Exception:
         return MemoryError(_reason(error))
     if "GZIP" in str(error):
         return InputError(damaged_gzip(path, error))
-    return InputError(f"{path!r}: {_reason(error)}. Mend the file or make it again; nothing was counted.")
+    if "state machine" in str(error) and (line := other_line_end(path)) is not None:
+        return InputError(f"{path!r}, line {line}: ends in another way than the lines before. Give all the same end.")
+    where = re.sub(r"^: line (\d+),", r", line \1:", f": {_reason(error)}")
+    return InputError(f"{path!r}{where}. Mend the file or make it again; nothing was counted.")
+
+
+# What DuckDB says of text that it cannot part into cells or numbers, and what we say.
+_SAYINGS = (
+    (r"Expected Number of Columns: (\d+) Found: (\d+)", r"has another number of cells than the \1 of the header"),
+    (r"Value with unterminated quote found", "a quote is not closed, or text follows a closed one"),
+    (r"Maximum line size of (\d+) bytes exceeded\. Actual Size: ?(\d+) bytes", r"has \2 bytes, more than the \1 of a row"),
+    (r"Invalid unicode \(byte sequence mismatch\) detected\. This file is not utf-8 encoded", "is not UTF-8"),
+    (r"Error when converting column.*?string (.*) to 'DOUBLE'.*", r"\1 is not read as a number, for what follows its quotes"),
+    (r"The CSV Parser state machine reached an invalid state.*", "a quote or a line end stands where none may"),
+)
 
 
 def _reason(error: Exception) -> str:
@@ -77,4 +107,6 @@ def _reason(error: Exception) -> str:
     kept = ", ".join(line for line in lines if not line.startswith("Original Line"))
     kept = re.sub(r"^(\w+ )?\w+ Error: ", "", kept)
     kept = re.sub(r"CSV Error on Line: (\d+)", r"line \1", kept)
+    for theirs, ours in _SAYINGS:
+        kept = re.sub(theirs, ours, kept)
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in kept)[:400]

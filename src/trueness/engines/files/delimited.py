@@ -2,15 +2,15 @@
 
 import codecs
 import csv
-import gzip
 import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from trueness.engines.files.database import AS_IT_IS, compression, literal, location
-from trueness.engines.files.sources import beginning, is_gzip
+from trueness.engines.files.sources import beginning, open_text
 from trueness.engines.files.table import MISSING, TextTable, require_columns
+from trueness.engines.files.text_bytes import TextBytes
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
 from trueness.inputs.remedies import as_option
@@ -26,22 +26,24 @@ class Header:
 
     names: tuple[str, ...]
     delimiter: str
+    size: int  # bytes
 
 
 @dataclass(frozen=True, kw_only=True)
 class DelimitedTable(TextTable):
     """A csv or tsv file; its columns are called c0, c1, … in a query, whatever their names are."""
 
-    width: int  # columns in all
-    delimiter: str
+    header: Header
 
     def source(self, numbers: Sequence[str] = ()) -> str:
         kinds = {self.names[name]: "DOUBLE" for name in numbers}
-        columns = ", ".join(f"'c{k}': '{kinds.get(f'c{k}', 'VARCHAR')}'" for k in range(self.width))
-        missing = MISSING if numbers else ("",)  # among text, which may name groups, only nothing is missing
+        columns = ", ".join(f"'c{k}': '{kinds.get(f'c{k}', 'VARCHAR')}'" for k in range(len(self.header.names)))
+        # Among text the queries say what is missing. A number may be NaN, which DuckDB reads itself.
+        words = [word for word in MISSING if word.strip("-").lower() != "nan" and self.header.delimiter not in word]
+        missing = ", ".join(map(literal, words)) if numbers else "chr(0)"
         return (
             f"read_csv({location(self.path)}, columns={{{columns}}}, auto_detect=false, header=true, "
-            f"delim={literal(self.delimiter)}, quote='\"', escape='\"', nullstr=[{', '.join(map(literal, missing))}], "
+            f"delim={literal(self.header.delimiter)}, quote='\"', escape='\"', nullstr=[{missing}], "
             f"strict_mode=true, {compression(self.path)}, {AS_IT_IS})"
         )
 
@@ -50,11 +52,17 @@ class DelimitedTable(TextTable):
 
     def check_rows(self, rows: int) -> None:
         # DuckDB takes the first line end for that of all lines, also one within quotes, and then may see no row at all.
-        if not rows and has_rows(self.path, self.delimiter):
+        if not rows and has_rows(self.path, self.header.delimiter):
             raise InputError(f"{self.path!r}: lines end in different ways, also within the header. Give all the same end.")
 
+    def text_bytes(self) -> TextBytes:
+        return TextBytes(self.path, self.header.delimiter.encode()[:1], self.header.size)
+
+    def may_be_ragged(self, rows: int, text: TextBytes) -> bool:
+        return text.delimiters != rows * (len(self.header.names) - 1)
+
     def place(self, row: int) -> str:
-        return f"line {line_of(self.path, self.delimiter, row)} of {self.path!r}"
+        return f"line {line_of(self.path, self.header.delimiter, row)} of {self.path!r}"
 
 
 def delimited_table(path: str, columns: Columns, delimiter: str | None) -> DelimitedTable:
@@ -71,8 +79,7 @@ def delimited_table(path: str, columns: Columns, delimiter: str | None) -> Delim
         path=path,
         names={name: f"c{header.names.index(name)}" for name in columns.names},
         types=dict.fromkeys(columns.names, ""),
-        width=len(header.names),
-        delimiter=header.delimiter,
+        header=header,
     )
 
 
@@ -87,7 +94,8 @@ def read_header(path: str, names: Sequence[str], delimiter: str | None = None) -
     if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise InputError(f"delimiter {delimiter!r} is not one character that can part columns. Pass for example ';'.")
     text = _first_line(path, start)
-    headers = [Header(_names(path, text, each), each) for each in ((delimiter,) if delimiter else _DELIMITERS)]
+    size = len(text.encode()) + (3 if start.startswith(codecs.BOM_UTF8) else 0)
+    headers = [Header(_names(path, text, each), each, size) for each in ((delimiter,) if delimiter else _DELIMITERS)]
     return max(headers, key=lambda header: (set(names) <= set(header.names), len(header.names)))
 
 
@@ -125,7 +133,7 @@ def _names(path: str, text: str, delimiter: str) -> tuple[str, ...]:
 def line_of(path: str, delimiter: str, row: int) -> int:
     """The line of the file, counted from 1, on which a data row ends."""
     with _text(path) as file:
-        reader = csv.reader(file, delimiter=delimiter)
+        reader = csv.reader(file, delimiter=delimiter, skipinitialspace=delimiter != " ")  # as DuckDB, before quotes
         for number, _ in enumerate(filter(None, reader), start=-1):  # the header is row -1
             if number == row:
                 break
@@ -141,8 +149,5 @@ def has_rows(path: str, delimiter: str) -> bool:
 
 @contextmanager
 def _text(path: str) -> Iterator[io.TextIOBase]:
-    with (
-        gzip.open(path, "rb") if is_gzip(path) else open(path, "rb") as file,
-        io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text,
-    ):
+    with open_text(path) as file, io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline="") as text:
         yield text

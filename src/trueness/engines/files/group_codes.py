@@ -26,7 +26,7 @@ class GroupCodes:
         for table in self._reader.tables:
             expressions = ", ".join([table.group_code(by), *map(table.group, by)])
             for code, *values in self._reader.fetched(table, f"DISTINCT {expressions}"):
-                named = tuple(None if value != value else value for value in values)  # NaN is missing
+                named = tuple(map(table.group_value, by, values))
                 group = named if len(named) > 1 else named[0]
                 if groups.setdefault(code, group) != group:
                     raise RuntimeError(f"groups {groups[code]!r} and {group!r} have the same code")

@@ -30,7 +30,8 @@ class HeldRows:
 
     def checked(self, prediction: str) -> Rows:
         """Rows with one of the predictions, judged as they are used; messages name the column, the file and the line."""
-        return self.reader.rows(self.y, self.f[prediction], self.w, prediction)
+        rows = self.reader.rows(self.y, self.f[prediction], self.w, prediction)
+        return replace(rows, by=None if self.groups is None else self.groups.tolist())
 
     def ordered(self, order: Ints) -> "HeldRows":
         """The same rows in another order; the lines that messages name are those of the first one."""

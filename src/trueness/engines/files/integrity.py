@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
-from trueness.engines.files.sources import STANDARD_INPUT, Paths, damaged_gzip, is_gzip, is_pipe, listed
+from trueness.engines.files.sources import STANDARD_INPUT, Paths, damaged_gzip, is_pipe, listed, open_text
+from trueness.engines.files.text_bytes import TextBytes
 from trueness.errors import InputError
 
 _STAMPED = 1 << 16  # bytes at either end of a file by which it is known again
+_PART = 1 << 18  # bytes of text looked at together, which a processor keeps near
 _STRUCT, _LISTS, _STRINGS = 12, (9, 10), 8  # types in Thrift's compact form
 
 Stamp = tuple[int, int, int]
@@ -56,29 +58,35 @@ def require_own_file(resume: str, paths: Paths) -> None:
 
 
 @contextmanager
-def checksum_beside(path: str) -> Iterator[None]:
-    """Read a compressed file's checksum beside DuckDB, which does not; a wrong one fails before anything is reported."""
-    if not is_gzip(path):
+def read_beside(text: TextBytes | None) -> Iterator[None]:
+    """Look at a text file's bytes and its checksum beside DuckDB, which does not; faults come before anything is reported."""
+    if text is None:
         yield
         return
     faults: list[BaseException] = []
+    left = threading.Event()
 
     def read() -> None:
-        import gzip
-
+        part = bytearray(_PART)
         try:
-            with gzip.open(path, "rb") as file:
-                while file.read(1 << 20):
-                    pass
-        except (EOFError, OSError, zlib.error) as error:
+            with open_text(text.path) as file:
+                while not left.is_set() and (size := file.readinto(part)):  # type: ignore[attr-defined]
+                    text.add(part if size == len(part) else part[:size])
+            text.end()
+        except (EOFError, OSError, zlib.error, InputError) as error:
             faults.append(error)
 
     thread = threading.Thread(target=read, daemon=True)
     thread.start()
-    yield
-    thread.join()
-    if faults:
-        raise InputError(damaged_gzip(path, faults[0])) from faults[0]
+    try:
+        yield
+    except BaseException:
+        left.set()  # what went wrong is told already, or no more rows are wanted
+        raise
+    finally:
+        thread.join()
+    for fault in faults:
+        raise fault if isinstance(fault, InputError) else InputError(damaged_gzip(text.path, fault)) from fault
 
 
 def require_memory(size: int) -> None:

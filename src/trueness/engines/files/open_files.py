@@ -105,6 +105,8 @@ class OpenFiles:
         columns = self._columns
         return {
             "input": {os.path.abspath(path): stamp for path, stamp in self._files.stamps.items()},
+            "the order of the files": [*map(os.path.abspath, self._files.stamps)],  # rows are left out by their number
+            "delimiter": self._reading.delimiter,
             "columns": {"outcome": columns.outcome, "predictions": columns.predictions, "weight": columns.weight},
             "bins": on.bins,
             "nan": self._reading.nan,

@@ -1,16 +1,18 @@
 """Outcomes in files: numbers, true and false, or labels of which one is the event."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from trueness.engines.files.database import fetched
+from trueness._values import show
+from trueness.engines.files.database import as_number, fetched
 from trueness.engines.files.table import Table
 from trueness.errors import InputError
 from trueness.inputs.labels import Observed, is_number_text, text_problem
-from trueness.inputs.remedies import as_option, lines
+from trueness.inputs.remedies import Words, as_option
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -18,11 +20,16 @@ if TYPE_CHECKING:
 Event = str | int | float
 
 
+_LONGEST = 14_000  # bits of a whole number that can be printed
+
+
 def as_event(pos_label: Any) -> Event | None:
     """The label that means the event, as a file may hold it."""
     label = pos_label.item() if isinstance(pos_label, np.generic) else pos_label
     if label is not None and not isinstance(label, str | int | float):
-        raise InputError(f"pos_label={label!r} is not a text or a number. Pass the value that means the event.")
+        raise InputError(f"pos_label={show(label)} is not a text or a number. Pass the value that means the event.")
+    if isinstance(label, int) and label.bit_length() > _LONGEST:
+        raise InputError(f"pos_label={show(label)} is longer than any number in a file. Pass the value that means the event.")
     return label
 
 
@@ -32,6 +39,8 @@ class Outcomes:
     def __init__(self, connection: "DuckDBPyConnection", tables: Sequence[Table], name: str, event: Event | None) -> None:
         self._connection, self._tables, self.name = connection, tables, name
         self._event = str(event).lower() if isinstance(event, bool) else event
+        self._written = ["true" if event is None else str(self._event)]  # as files may write the event
+        self._by_text = True  # whether the event is known by how it is written
         if self.labels:
             self._check()
 
@@ -49,16 +58,19 @@ class Outcomes:
 
     @cached_property
     def _by_number(self) -> bool:
-        """Whether 1, 1.0 and 01 are one label: the event is a number, and so may be what the files hold."""
+        """Whether 1, 1.0 and 01 are one label: the event is a number, and so is every label that the files hold."""
         kind = self._tables[0].types[self.name]
-        return self._event is not None and kind in ("number", "float32", "") and is_number_text(str(self._event))
+        if self._event is None or not is_number_text(str(self._event)) or kind not in ("number", "float32", ""):
+            return False
+        query = "SELECT 1 FROM ({}) WHERE t IS NOT NULL AND " + f"{as_number('t')} IS NULL LIMIT 1"
+        return not any(self._fetched(table, query.format(self._text(table))) for table in self._tables if not table.typed)
 
     @property
     def values(self) -> list[str | float]:
         """What is bound in the query."""
         if not self.labels:
             return []
-        return ["true" if self._event is None else float(self._event) if self._by_number else str(self._event)]
+        return [*self._written] if self._by_text else [float(str(self._event))]
 
     @property
     def notes(self) -> list[str]:
@@ -71,13 +83,15 @@ class Outcomes:
             return f"coalesce({table.number(self.name, numbers)}, 'nan'::DOUBLE)"
         label = f"({table.text(self.name)})"
         missing = f"{label} IS NULL"
-        if self._by_number:
-            label = table.number(self.name) if table.typed else f"TRY({label}::DOUBLE)"
+        if self._by_number and table.typed:
             # NaN is no label: only a finite number minus itself is 0.
-            missing = f"({label} - {label}) IS DISTINCT FROM 0.0" if table.typed else missing
+            missing = f"({table.number(self.name)} - {table.number(self.name)}) IS DISTINCT FROM 0.0"
+        if not self._by_text:
+            label = table.number(self.name) if table.typed else as_number(label)
         elif self._event is None:
             label = f"lower{label}"
-        return f"CASE WHEN {missing} THEN 'nan'::DOUBLE WHEN {label} = $1 THEN 1.0 ELSE 0.0 END"
+        event = ", ".join(f"${k}" for k, _ in enumerate(self.values, start=1))
+        return f"CASE WHEN {missing} THEN 'nan'::DOUBLE WHEN {label} IN ({event}) THEN 1.0 ELSE 0.0 END"
 
     def _check(self) -> None:
         """The event occurs, or outcomes are true and false; else say which values there are."""
@@ -85,14 +99,29 @@ class Outcomes:
             if not {label.lower() for label in self.observed().counts} <= {"true", "false"}:
                 self._raise_labels()
             return
+        if self._by_number:
+            self._look_for_number(Decimal(str(self._event)))
         events = 0
         for table in self._tables:
             query = f"SELECT count(*) FROM (SELECT {self.number(table, ())} AS y FROM {table.source()}) WHERE y = 1.0"
             events += self._fetched(table, query, self.values)[0][0]
+        if events:
+            return
         observed = self.observed()
-        if not events and len(observed.counts) > 1:
+        if len(observed.counts) > 1:
             none = f"column {self.name!r}: 0 of {observed.total} values equal {self._event!r}. {observed}"
             raise (f"{none} Pass the one that means the event " + as_option("pos_label") + ".").error()
+
+    def _look_for_number(self, event: Decimal) -> None:
+        """How the files write the event; its float64 suffices where no other number that they hold has the same one."""
+        alike = set[str]()
+        for table in self._tables:
+            number = table.number(self.name) if table.typed else as_number(f"({table.text(self.name)})")
+            query = f"SELECT DISTINCT {table.text(self.name)} FROM {table.source()} WHERE {number} = $1"
+            alike.update(label for (label,) in self._fetched(table, query, [float(str(self._event))]))
+        equal = sorted(label for label in alike if Decimal(label) == event)
+        self._by_text = len(equal) < len(alike)
+        self._written = equal or self._written
 
     def _raise_labels(self) -> NoReturn:
         observed = self.observed()
@@ -116,10 +145,10 @@ class Outcomes:
                 observed.counts[label] += rows
         return observed
 
-    def raise_text(self, table: Table, names: Sequence[str]) -> NoReturn:
-        """Say which text of a file is not a number, in every column of these."""
+    def problems(self, table: Table, names: Sequence[str]) -> list[Words]:
+        """Which text of a file is not a number, in every column of these."""
         problems = []
-        bad = "t IS NOT NULL AND TRY(t::DOUBLE) IS NULL"
+        bad = f"t IS NOT NULL AND {as_number('t')} IS NULL"
         for name in dict.fromkeys(names):
             if name == self.name and self.labels:
                 continue
@@ -129,9 +158,7 @@ class Outcomes:
                 ((row, value),) = self._fetched(table, f"SELECT i, t FROM ({text}) WHERE {bad} ORDER BY i LIMIT 1")
                 observed = self.observed() if name == self.name else None
                 problems.append(text_problem(f"column {name!r}", total, count, table.place(row), value, observed))
-        if problems:
-            raise lines(problems).error()
-        raise InputError(f"{table.path!r}: changed while it was read. Keep it unchanged.")
+        return problems
 
     def _text(self, table: Table) -> str:
         return f"SELECT {table.text(self.name)} AS t FROM {table.source()}"

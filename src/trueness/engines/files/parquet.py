@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from trueness.engines.files.database import AS_IT_IS, location
 from trueness.engines.files.integrity import wrong_page
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _NUMBER = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT|FLOAT|DOUBLE|DECIMAL)\b")
+# Types whose values Python's own do not tell apart: nanoseconds, zones, a month and thirty days.
+_FINER = re.compile(r"TIMESTAMP_NS|TIME_NS|.*TZ|.*WITH TIME ZONE|INTERVAL")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +38,12 @@ class ParquetTable(Table):
         return f"{self.column(name)}::VARCHAR"
 
     def group(self, name: str) -> str:
-        return f"{self.column(name)}::VARCHAR" if "WITH TIME ZONE" in self.types[name] else self.column(name)
+        return f"{self.column(name)}::VARCHAR" if _FINER.match(self.types[name]) else self.column(name)
+
+    def group_value(self, name: str, value: Any) -> Any:
+        if self.types[name] != "TIMESTAMP_NS" or value is None or re.search(r"\.\d{7}|infinity", value):
+            return super().group_value(name, value)  # a text, where it is finer than a microsecond
+        return datetime.fromisoformat(value)
 
     def check_pages(self) -> None:
         if not self.row_count:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from trueness._types import Array, Ints
 from trueness.engines.files.arrow import numeric_batches
 from trueness.engines.files.database import fetched, is_conversion, unreadable
-from trueness.engines.files.integrity import checksum_beside
+from trueness.engines.files.integrity import read_beside
 from trueness.engines.files.outcomes import Outcomes
 from trueness.engines.files.table import Table
+from trueness.engines.files.text_bytes import TextBytes
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns, Reading
 from trueness.inputs.columns import columns_text
+from trueness.inputs.remedies import lines
 from trueness.inputs.rows import Rows, read_rows
 from trueness.summary.ruler import COARSE
 
@@ -28,7 +30,7 @@ class Reader:
     """Rows of several files, one file after the other: one query a file streams plain numbers."""
 
     def __init__(self, connection: "DuckDBPyConnection", tables: Sequence[Table], columns: Columns, reading: Reading) -> None:
-        self.columns, self.nan = columns, reading.nan
+        self.columns, self.reading = columns, reading
         self.tables = tables
         self._connection = connection
         self._outcomes = Outcomes(connection, tables, columns.outcome, reading.pos_label)
@@ -42,8 +44,9 @@ class Reader:
     @cached_property
     def dtypes(self) -> list[str]:
         """The columns of a batch: float32 stays what it is, so that its rounding is known; an outcome may be a label."""
-        narrow = [all(table.types[name] == "float32" for table in self.tables) for name in self.columns.numbers[1:]]
-        return ["f8", *("f4" if each else "f8" for each in narrow), *(["u8"] if self.columns.by else [])]
+        narrow = [all(table.types[name] == "float32" for table in self.tables) for name in self.columns.numbers]
+        narrow[0] = narrow[0] and not self._outcomes.labels
+        return [*("f4" if each else "f8" for each in narrow), *(["u8"] if self.columns.by else [])]
 
     def batches(self, progress: Progress | None = None) -> Iterator[Batch]:
         """All rows, of which there must be some; a file that is damaged is told at its end at the latest."""
@@ -51,7 +54,8 @@ class Reader:
         for table in self.tables:
             before = done
             table.check_pages()
-            with checksum_beside(table.path):
+            text = table.text_bytes()
+            with read_beside(text):
                 for batch in self._streamed(table):
                     done += len(batch[0])
                     if progress is not None:
@@ -59,8 +63,17 @@ class Reader:
                     if len(batch[0]):
                         yield batch
             table.check_rows(done - before)
+            if text is not None:
+                self._check_text(table, done - before, text)
         if not done:
             self._raise_no_rows()
+
+    def _check_text(self, table: Table, rows: int, text: TextBytes) -> None:
+        """What DuckDB lets pass where it reads numbers: digits parted by underscores, and cells too many that look missing."""
+        if text.underscores and (problems := self._outcomes.problems(table, self.columns.numbers)):
+            raise lines(problems).error()
+        if self._numbers and table.may_be_ragged(rows, text):
+            fetched(self._connection, table.path, f"SELECT count(*) FROM {table.source()}")  # where nothing counts as missing
 
     def chosen(self, cells: Ints) -> Iterator[Batch]:
         """The rows whose prediction times 2^14, rounded down, is among `cells`."""
@@ -76,13 +89,13 @@ class Reader:
     def rows(self, y: Array, f: Array, w: Array | None, prediction: str) -> Rows:
         """Columns that were read, judged as they are used; messages name column, file and line."""
         names = columns_text((self.columns.outcome, prediction, self.columns.weight or ""))
-        rows = read_rows(y, f, w, nan=self.nan, names=(names[0], names[1], names[2]))
+        rows = read_rows(y, f, w, Reading(nan=self.reading.nan), names=(names[0], names[1], names[2]))
         return replace(
             rows,
             y=replace(rows.y, place=self.place),
             f=replace(rows.f, place=self.place),
             w=None if rows.w is None else replace(rows.w, place=self.place),
-            notes=(*rows.notes, *self._outcomes.notes),
+            notes=(*rows.notes, *self._outcomes.notes, *replace(self.columns, prediction=prediction).notes),
         )
 
     def place(self, row: int) -> str:
@@ -102,17 +115,17 @@ class Reader:
         except InputError:
             raise
         except Exception as error:
-            if is_conversion(error) and not table.typed:
-                self._outcomes.raise_text(table, self.columns.numbers)
+            if is_conversion(error) and not table.typed and (problems := self._outcomes.problems(table, self.columns.numbers)):
+                raise lines(problems).error() from error
             raise unreadable(table.path, error) from error
 
     def _expressions(self, table: Table) -> list[str]:
         """The columns of a batch in SQL."""
-        numbers = [self._outcomes.number(table, self._numbers)]
-        for name, dtype in zip(self.columns.numbers[1:], self.dtypes[1:], strict=False):
-            to = "FLOAT" if dtype == "f4" else "DOUBLE"
-            numbers.append(f"coalesce({table.number(name, self._numbers)}, 'nan')::{to}")
-        return [*numbers, *([table.group_code(self.columns.by)] if self.columns.by else [])]
+        others = [f"coalesce({table.number(name, self._numbers)}, 'nan')" for name in self.columns.numbers[1:]]
+        numbers = [self._outcomes.number(table, self._numbers), *others]
+        types = ["FLOAT" if dtype == "f4" else "DOUBLE" for dtype in self.dtypes[: len(numbers)]]
+        typed = [f"({number})::{kind}" for number, kind in zip(numbers, types, strict=True)]
+        return [*typed, *([table.group_code(self.columns.by)] if self.columns.by else [])]
 
     @cached_property
     def _numbers(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from trueness.engines.files.pieces import Piece, pieces
 from trueness.engines.files.reader import Progress, Reader
 from trueness.engines.files.rows_on_disk import rows_on_disk
 from trueness.errors import InputError
-from trueness.inputs.rows import Rows, raise_bad_rows
+from trueness.inputs.rows import Rows, raise_bad_rows, weight_exponent
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, empty_summary
 
@@ -60,7 +61,7 @@ class Reduction:
             try:
                 sums.add(rows, number[inverse])
             except InputError:
-                raise_bad_rows(rows_on_disk(self.reader))
+                self._raise_unusable()
         return sums.summaries({number: groups.group(code) for code, number in numbers.items()})
 
     def _one_by_one(self, groups: GroupCodes) -> dict[Group, Summary]:
@@ -82,4 +83,10 @@ class Reduction:
         try:
             return reduce_some(rows, self.on, floats=floats)
         except InputError:
-            raise_bad_rows(rows_on_disk(self.reader))  # over all rows, so that counts and places are those of the files
+            self._raise_unusable()
+
+    def _raise_unusable(self) -> NoReturn:
+        """What cannot be used, among all rows, so that counts and places are those of the files."""
+        rows = rows_on_disk(self.reader)
+        weight_exponent(rows)  # raises for weights whose sum overflows
+        raise_bad_rows(rows)

@@ -21,7 +21,7 @@ def rows_again(reader: Reader, files: WatchedFiles, on: Ruler, piece_rows: int) 
         cells = _around(on, slots)
         batches = reader.batches() if cells is None else reader.chosen(cells)
         for rows, _ in pieces(reader, batches, piece_rows):
-            yield rows.arrays(whole=False)
+            yield rows.arrays(part=True)
 
     return InPieces(on, read)
 

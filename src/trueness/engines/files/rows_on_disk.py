@@ -16,7 +16,7 @@ def rows_on_disk(reader: Reader) -> Rows:
     total = sum(len(batch[0]) for batch in reader.batches())
     names = columns_text(reader.columns.numbers)
     y, f, *w = [_column(reader, k, name, total) for k, name in enumerate(names)]
-    return Rows(y=y, f=f, w=w[0] if w else None, nan=reader.nan, notes=())
+    return Rows(y=y, f=f, w=w[0] if w else None, nan=reader.reading.nan, notes=())
 
 
 def _column(reader: Reader, k: int, name: str, total: int) -> Column:

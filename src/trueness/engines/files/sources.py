@@ -8,10 +8,12 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from trueness._atomic import undone_by
+from trueness._values import lists
 from trueness.errors import InputError
+from trueness.options import check_path
 
 STANDARD_INPUT = "-"
 _KINDS = {
@@ -42,10 +44,10 @@ class Copied(str):
 
 def listed(paths: Paths) -> list[str]:
     """The files that `paths` mean, each once."""
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    given = list(paths) if lists(paths) and not isinstance(paths, os.PathLike) else [paths]
     if not given:
         raise InputError("no files were given. Pass a path, a pattern such as 'preds/*.parquet', or a list of them.")
-    names = [name for each in given for name in _meant(os.fspath(each))]
+    names = [name for each in given for name in _meant(check_path("paths", each))]
     _require_distinct(names)
     return names
 
@@ -65,8 +67,6 @@ def _meant(name: str) -> list[str]:
     """One name: a file as it is written, else every data file of a folder, else a pattern."""
     if name == STANDARD_INPUT:
         return [name]
-    if "\0" in name:
-        raise InputError(f"{name!r} is not the name of a file: it holds a zero byte. Pass the name of a file.")
     if os.path.isdir(name):
         files = sorted(entry.path for entry in os.scandir(name) if entry.is_file() and _by_name(entry.name))
         if not files:
@@ -95,12 +95,24 @@ def _require_flat(folder: str) -> None:
 
 
 def _require_distinct(names: list[str]) -> None:
-    seen: dict[str, str] = {}
+    seen: dict[object, str] = {}
     for name in names:
-        real = name if name == STANDARD_INPUT else os.path.realpath(name)
-        if real in seen:
-            raise InputError(f"{name!r}: is the same file as {seen[real]!r}, whose rows would count twice. Name it once.")
-        seen[real] = name
+        file = STANDARD_INPUT if name == STANDARD_INPUT else _identity(name)
+        if file in seen:
+            raise InputError(f"{name!r}: is the same file as {seen[file]!r}, whose rows would count twice. Name it once.")
+        seen[file] = name
+
+
+def _identity(name: str) -> tuple[int, int] | str:
+    """What a file has in common with its links, hard ones too."""
+    try:
+        state = os.stat(name)
+    except OSError as error:
+        if not os.path.islink(name):
+            raise
+        text = f"{name!r}: is a link to {os.readlink(name)!r}, which cannot be read ({error.strerror})"
+        raise InputError(f"{text}. Mend the link, or name another file.") from error
+    return (state.st_dev, state.st_ino) if state.st_ino else os.path.realpath(name)  # not every file system numbers files
 
 
 def is_pipe(name: str) -> bool:
@@ -155,13 +167,20 @@ def is_gzip(path: str) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
+def open_text(path: str) -> BinaryIO:
+    """The bytes of a file, decompressed."""
+    import gzip
+
+    return cast(BinaryIO, gzip.open(path, "rb")) if is_gzip(path) else open(path, "rb")
+
+
 def beginning(path: str, size: int) -> bytes:
     """The first bytes of a file, decompressed."""
     import gzip
     import zlib
 
     try:
-        with gzip.open(path, "rb") if is_gzip(path) else open(path, "rb") as file:
+        with open_text(path) as file:
             return file.read(size)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InputError(damaged_gzip(path, error)) from error

@@ -14,6 +14,7 @@ from trueness.engines.files.reader import Progress
 from trueness.engines.files.sources import Paths
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns, Reading, column_names
+from trueness.options import check_flag, check_path, check_progress
 from trueness.summary.record import Record
 from trueness.summary.ruler import ruler
 from trueness.summary.summary import Summary
@@ -117,10 +118,12 @@ def summarize_files(
     <Summary of 3 rows in 3 of 48746 cells, integer sums>
     >>> folder.cleanup()
     """
-    columns = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by))
-    on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
+    columns = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by)).in_text()
+    on = ruler(bins)
     reading = Reading(nan=nan, pos_label=as_event(pos_label), delimiter=delimiter, memory_limit=memory_limit)
-    kept = None if resume is None else os.fspath(resume)
+    kept = None if resume is None else check_path("resume", resume)
+    check_progress(progress)
+    check_flag("exact", exact)
     if columns.by and kept is not None:
         raise InputError("resume: groups are not kept in a file. Leave out by= or resume=.")
     if kept is not None:

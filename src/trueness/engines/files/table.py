@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from trueness.engines.files.database import identifier, literal
+from trueness.engines.files.text_bytes import TextBytes
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
 from trueness.inputs.columns import missing_column
@@ -49,6 +50,10 @@ class Table(ABC):
     def group(self, name: str) -> str:
         """A column of groups, NULL where missing."""
 
+    def group_value(self, name: str, value: Any) -> Any:
+        """A value of `group` as the key of a group."""
+        return None if value != value else value  # NaN is missing
+
     def group_code(self, names: Sequence[str]) -> str:
         """The number by which a row's group is known; equal values of other types, in other files, have another."""
         groups = [*map(self.group, names)]
@@ -58,9 +63,17 @@ class Table(ABC):
         """Raise where a part of the columns read is not what its checksum says; not every file has some."""
         return
 
+    def text_bytes(self) -> TextBytes | None:
+        """What is to be looked at beside the rows of a text file."""
+        return None
+
     def check_rows(self, rows: int) -> None:
         """Raise where another number of rows was read than the file has, as far as that can be known."""
         return
+
+    def may_be_ragged(self, rows: int, text: TextBytes) -> bool:
+        """Whether some row may have more cells than there are columns."""
+        return False
 
     def place(self, row: int) -> str:
         """Where a row stands, for people."""
@@ -71,6 +84,9 @@ class TextTable(Table):
     """A text file: no types."""
 
     typed = False
+
+    def text_bytes(self) -> TextBytes | None:
+        return TextBytes(self.path)
 
     def number(self, name: str, numbers: Sequence[str] = ()) -> str:
         return f"({self.text(name)})::DOUBLE"

@@ -1,7 +1,6 @@
 """Dask data frames → Summary: every partition reduced where it is, the summaries added as a tree."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from trueness.engines.exact import Places, PlaceSums, ScoreSums, added, place_sums, score_sums
 from trueness.engines.frames.memory import Reduced, added_by_group, read_columns, reduce_columns
 from trueness.errors import InputError
+from trueness.inputs.arguments import Columns, Reading
 from trueness.inputs.columns import missing_column
 from trueness.inputs.rows import Arrays
 from trueness.summary.ruler import Ruler
@@ -17,24 +17,21 @@ from trueness.summary.summary import Summary
 _BRANCHES = 8  # summaries added at a time
 
 
-def reduce_partitions(
-    frame: Any, names: Mapping[str, str | None], groups: Sequence[str], on: Ruler, settings: Mapping[str, Any]
-) -> Reduced:
+def reduce_partitions(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Reduced:
     """Groups and their summaries; only summaries travel."""
     import dask
 
-    columns = [name for name in names.values() if name is not None]
-    for name in [*columns, *groups]:
+    for name in columns.names:
         if name not in frame.columns:
             raise InputError(missing_column(name, list(frame.columns)))
-    partitions = frame[list(dict.fromkeys([*columns, *groups]))].to_delayed()
+    partitions = frame[columns.names].to_delayed()
     reduce = dask.delayed(_partition, pure=True)
     merge = dask.delayed(_merged, pure=True)
-    parts = [reduce(part, number, dict(names), tuple(groups), on, dict(settings)) for number, part in enumerate(partitions)]
+    parts = [reduce(part, number, columns, on, reading) for number, part in enumerate(partitions)]
     while len(parts) > 1:
         parts = [merge(parts[k : k + _BRANCHES]) for k in range(0, len(parts), _BRANCHES)]
     by_group = parts[0].compute() if parts else {}
-    return by_group, PartitionRows(partitions, dict(names), on, dict(settings))
+    return by_group, PartitionRows(partitions, columns, on, reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +39,9 @@ class PartitionRows:
     """Rows read once more, each partition where it is."""
 
     partitions: list[Any]
-    names: dict[str, str | None]
+    columns: Columns
     on: Ruler
-    settings: dict[str, Any]
+    reading: Reading
 
     def sums(self, among: Places, parts: int) -> PlaceSums:
         """Sums over the finer places within these; only they travel."""
@@ -60,7 +57,7 @@ class PartitionRows:
         return list(dask.compute(*(dask.delayed(_scores_in, pure=True)(*task, self.on, among) for task in self._tasks())))
 
     def _tasks(self) -> list[tuple[Any, ...]]:
-        return [(part, self.names, self.settings) for part in self.partitions]
+        return [(part, self.columns, self.reading) for part in self.partitions]
 
 
 def _sums_in(*task: Any) -> PlaceSums:
@@ -73,18 +70,16 @@ def _scores_in(*task: Any) -> ScoreSums:
     return score_sums(_usable(*which), on, among)
 
 
-def _usable(part: Any, names: dict[str, str | None], settings: dict[str, Any]) -> Arrays:
+def _usable(part: Any, columns: Columns, reading: Reading) -> Arrays:
     if not len(part):
         none = np.zeros(0)
-        return Arrays(f=none, y=none, w=None if names["weight"] is None else none, soft=False, clipped=0, rejected={})
-    return read_columns(part, names, settings).arrays(whole=False)
+        return Arrays(f=none, y=none, w=None if columns.weight is None else none, soft=False, clipped=0, rejected={})
+    return read_columns(part, replace(columns, by=()), reading, part=True).arrays(part=True)
 
 
-def _partition(
-    part: Any, number: int, names: dict[str, str | None], groups: tuple[str, ...], on: Ruler, settings: dict[str, Any]
-) -> dict[Any, Summary]:
+def _partition(part: Any, number: int, columns: Columns, on: Ruler, reading: Reading) -> dict[Any, Summary]:
     try:
-        return reduce_columns(part, names, groups, on, settings)[0]
+        return reduce_columns(part, columns, on, reading, part=True)[0]
     except InputError as error:
         raise error.within(f"partition {number}") from error
 

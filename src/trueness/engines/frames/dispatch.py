@@ -3,15 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, overload
 
+from trueness._values import show
 from trueness.engines.exact import summary_or_record
-from trueness.engines.frames.memory import Names, Reduced, Settings, added_by_group, reduce_columns
+from trueness.engines.frames.memory import Reduced, added_by_group, reduce_columns
 from trueness.errors import InputError
-from trueness.inputs.arguments import column_names
+from trueness.inputs.arguments import Columns, Reading, column_names
 from trueness.inputs.columns import roots
 from trueness.inputs.frames import unwrapped
 from trueness.inputs.remedies import option
 from trueness.inputs.tables import computes_elsewhere, reads_once
-from trueness.options import check_options
+from trueness.options import check_flag
 from trueness.summary.record import Record
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary
@@ -90,55 +91,57 @@ def summarize_frame(
     >>> summarize_frame(frame.lazy(), outcome="happened", prediction="said", by="who")["a"].n
     2
     """
-    on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
-    groups = column_names(by)
-    names = {"outcome": outcome, "prediction": prediction, "weight": weight}
-    check_options(nan, pos_label=pos_label)
-    frame = unwrapped(frame)
+    on = ruler(bins)
+    check_flag("exact", exact)
+    columns = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by))
+    return reduce_frame(unwrapped(frame), columns, on, Reading(nan=nan, pos_label=pos_label), exact=exact)
+
+
+def reduce_frame(frame: Any, columns: Columns, on: Ruler, reading: Reading, *, exact: bool) -> Summary | Record:
+    """The summary of a frame, or with groups the record."""
     if exact and reads_once(frame):
         raise InputError(
             f"exact: a {type(frame).__name__} can be read only once, and exact extremes need a second pass over the rows. "
             "Pass a table or files, or exact=False for bounds instead."
         )
-    by_group, rows = _reduced(frame, names, groups, on, {"nan": nan, "pos_label": pos_label})
+    by_group, rows = _reduced(frame, columns, on, reading)
     if not any(summary.n for summary in by_group.values()):
         rejected = dict(sum(by_group.values(), start=empty_summary(on)).rejected)
         why = rejected or "none given"
-        raise InputError(f"columns {outcome!r} and {prediction!r}: no rows left ({why}). Pass at least one row.")
-    return summary_or_record(by_group, groups, rows if exact else None)
+        named = f"columns {columns.outcome!r} and {columns.prediction!r}"
+        raise InputError(f"{named}: no rows left ({why}). Pass at least one row.")
+    return summary_or_record(by_group, columns.by, rows if exact else None)
 
 
-def _reduced(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> Reduced:
+def _reduced(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Reduced:
     """Summaries by group, by the engine for this kind of frame."""
     if roots(frame) & {"dask", "dask_expr"}:
         from trueness.engines.frames.dask import reduce_partitions
 
-        by_group, rows = reduce_partitions(frame, names, groups, on, {**settings, "whole": False})
+        by_group, rows = reduce_partitions(frame, columns, on, reading)
     elif reads_once(frame):
-        by_group, rows = added_by_group(_reduce_batches(frame, names, groups, on, {**settings, "whole": False})), None
+        by_group, rows = added_by_group(_reduce_batches(frame, columns, on, reading)), None
     elif computes_elsewhere(frame):
         from trueness.engines.frames.lazy import reduce_lazy
 
-        by_group, rows = reduce_lazy(frame, names, groups, on, settings)
+        by_group, rows = reduce_lazy(frame, columns, on, reading)
     else:
-        return reduce_columns(frame, names, groups, on, settings)
-    require_event(by_group, names, settings["pos_label"])
+        return reduce_columns(frame, columns, on, reading)
+    require_event(by_group, columns.outcome, reading.pos_label)
     return by_group, rows
 
 
-def _reduce_batches(
-    reader: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings
-) -> Iterator[dict[Any, Summary]]:
+def _reduce_batches(reader: Any, columns: Columns, on: Ruler, reading: Reading) -> Iterator[dict[Any, Summary]]:
     for number, batch in enumerate(reader):
         try:
-            yield reduce_columns(batch, names, groups, on, settings)[0]
+            yield reduce_columns(batch, columns, on, reading, part=True)[0]
         except InputError as error:
             raise error.within(f"batch {number}") from error
 
 
-def require_event(by_group: Mapping[Any, Summary], names: Names, pos_label: Any) -> None:
+def require_event(by_group: Mapping[Any, Summary], outcome: str, pos_label: Any) -> None:
     """A label that never occurs in any part is a mistake."""
     n = sum(summary.n for summary in by_group.values())
     if pos_label is not None and n and not any(summary.columns.wy2.sum() for summary in by_group.values()):
-        given = option("pos_label", repr(pos_label))
-        raise (f"column {names['outcome']!r}: 0 of {n} values equal " + given + ". Pass the one that means the event.").error()
+        given = option("pos_label", show(pos_label))
+        raise (f"column {outcome!r}: 0 of {n} values equal " + given + ". Pass the one that means the event.").error()

@@ -1,18 +1,23 @@
 """Frames that are only a plan → Summary: a group-by that runs where they are, through narwhals."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from trueness._values import show
 from trueness.engines.exact import Places, PlaceSums, ScoreSums
-from trueness.engines.expressions import Plan, SoftLabelsMet, summaries
-from trueness.engines.frames.memory import Names, Reduced, Settings
+from trueness.engines.expressions import ExtremeWeightsError, Plan, SoftLabelsMet, summaries
+from trueness.engines.frames.memory import Reduced
 from trueness.errors import InputError
+from trueness.inputs.arguments import Columns, Reading
 from trueness.inputs.columns import missing_column, roots
 from trueness.inputs.remedies import option
+from trueness.inputs.rows import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from trueness.summary.ruler import Ruler
+from trueness.summary.summary import Summary
 
 _LISTED = 4096  # places that a query lists one by one
 
@@ -50,28 +55,62 @@ class NarwhalsAlgebra:
         return a / (like * 0.0 + float(by))
 
 
-def reduce_lazy(frame: Any, names: Names, groups: Sequence[str], on: Ruler, settings: Settings) -> Reduced:
+def reduce_lazy(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Reduced:
     """Groups and their summaries, from a group-by that runs where the frame is."""
-    lazy, schema, called = _opened(frame, [*(name for name in names.values() if name is not None), *groups])
-    pos_label = settings["pos_label"]
-    _check_types(lazy, schema, called, names, pos_label)
+    lazy, schema, called = _opened(frame, columns.names)
+    _check_types(lazy, schema, called, columns, reading.pos_label)
     plan = Plan(
         on=on,
-        weighted=names["weight"] is not None,
-        floats=names["weight"] is not None,
-        by=len(groups),
-        f_tolerance=_tolerance(schema[str(names["prediction"])]),
-        y_tolerance=_tolerance(schema[str(names["outcome"])]),
+        weighted=columns.weight is not None,
+        floats=columns.weight is not None,
+        by=len(columns.by),
+        f_tolerance=_tolerance(schema[columns.prediction]),
+        y_tolerance=_tolerance(schema[columns.outcome]),
     )
-    notes = _notes(names, schema, pos_label)
-    told: dict[str, Any] = {"nan": settings["nan"], "notes": notes, "names": {k: v for k, v in names.items() if v}}
-    selected = lazy.select(*_selection(names, groups, schema, called, pos_label))
+    notes = _notes(columns, schema, reading.pos_label)
+    told: dict[str, Any] = {"nan": reading.nan, "notes": notes, "names": columns.roles}
+    selected = lazy.select(*_selection(columns, schema, called, reading.pos_label))
     try:
         by_group = summaries(_grouped(selected, plan), plan, **told)
+        extreme = plan.weighted and any(map(_is_extreme, by_group.values()))
     except SoftLabelsMet:
-        plan = plan.soft()
+        plan, extreme = plan.soft(), False
         by_group = summaries(_grouped(selected, plan), plan, **told)
+    except ExtremeWeightsError:
+        extreme = True
+    if extreme:
+        selected, exponent = _scaled(selected, plan, columns.weight or "")
+        scaled = summaries(_grouped(selected, plan), plan, **told)
+        by_group = {group: replace(summary, exponent=exponent) for group, summary in scaled.items()}
     return by_group, LazyRows(selected, plan)
+
+
+def _is_extreme(summary: Summary) -> bool:
+    """Whether the largest weight may be one that arrays scale."""
+    squares = float(summary.columns.w2.sum())
+    return squares > LARGEST_WEIGHT**2 or 0.0 < squares < max(summary.n, 1) * SMALLEST_WEIGHT**2
+
+
+def _scaled(selected: Any, plan: Plan, weight: str) -> tuple[Any, int]:
+    """The same rows with a power of two taken out of the weights, and its exponent: that of the largest, as for arrays."""
+    import narwhals as nw
+
+    usable = selected
+    for layer in plan.located(NarwhalsAlgebra()):
+        usable = usable.with_columns(**layer)
+    (largest,) = _collected(usable.filter(nw.col("code") == 0.0).select(nw.col("v").max()), ["v"])[0].tolist()
+    if SMALLEST_WEIGHT <= largest <= LARGEST_WEIGHT:
+        return selected, 0
+    exponent = math.frexp(largest)[1]
+    halves = exponent // 2, exponent - exponent // 2  # a power of two beyond what a float64 holds, in two steps
+    scaled = selected.with_columns(w=nw.col("w") * 2.0 ** -halves[0] * 2.0 ** -halves[1])
+    (total,) = _collected(scaled.select(nw.col("w").sum()), ["w"])[0].tolist()
+    if exponent > 0 and total >= 2.0 ** (1024 - exponent):
+        raise InputError(
+            f"column {weight!r}: the sum of its values overflows float64 (largest: {largest!r}). "
+            "Divide all weights by a constant; that changes no result."
+        )
+    return scaled, exponent
 
 
 def _opened(frame: Any, columns: Sequence[str]) -> tuple[Any, dict[str, Any], dict[str, str]]:
@@ -93,26 +132,23 @@ def _opened(frame: Any, columns: Sequence[str]) -> tuple[Any, dict[str, Any], di
     return lazy, dict(zip(known, types.values(), strict=True)), dict(zip(known, types, strict=True))
 
 
-def _selection(
-    names: Names, groups: Sequence[str], schema: Mapping[str, Any], called: Mapping[str, str], pos_label: Any
-) -> list[Any]:
+def _selection(columns: Columns, schema: Mapping[str, Any], called: Mapping[str, str], pos_label: Any) -> list[Any]:
     """Prediction, outcome, weight and groups, under the names that expressions have for them."""
     import narwhals as nw
 
-    outcome, prediction, weight = (names[role] for role in ("outcome", "prediction", "weight"))
-    columns = [nw.col(called[str(prediction)]).cast(nw.Float64).alias("f")]
-    columns += [_outcome(nw.col(called[str(outcome)]), schema[str(outcome)], pos_label).alias("y")]
-    columns += [] if weight is None else [nw.col(called[weight]).cast(nw.Float64).alias("w")]
-    return [*columns, *(nw.col(called[name]).alias(f"by_{k}") for k, name in enumerate(groups))]
+    selected = [_number(nw.col(called[columns.prediction]), schema[columns.prediction]).alias("f")]
+    selected += [_outcome(nw.col(called[columns.outcome]), schema[columns.outcome], pos_label).alias("y")]
+    selected += [] if columns.weight is None else [_number(nw.col(called[columns.weight]), schema[columns.weight]).alias("w")]
+    return [*selected, *(nw.col(called[name]).alias(f"by_{k}") for k, name in enumerate(columns.by))]
 
 
-def _notes(names: Names, schema: Mapping[str, Any], pos_label: Any) -> list[str]:
+def _notes(columns: Columns, schema: Mapping[str, Any], pos_label: Any) -> list[str]:
     """What was done to the columns."""
     import narwhals as nw
 
-    notes = [] if pos_label is None else [f"column {names['outcome']!r}: {pos_label!r} counted as 1, every other value as 0"]
-    narrow = [role for role in ("outcome", "prediction", "weight") if names[role] and schema[str(names[role])] == nw.Float32]
-    return [*notes, *(f"column {names[role]!r}: float32 promoted to float64" for role in narrow)]
+    notes = [] if pos_label is None else [f"column {columns.outcome!r}: {pos_label!r} counted as 1, every other value as 0"]
+    narrow = [name for name in columns.numbers if schema[name] == nw.Float32]
+    return [*notes, *columns.notes, *(f"column {name!r}: float32 promoted to float64" for name in narrow)]
 
 
 def _require_column(name: str, known: list[str]) -> None:
@@ -204,34 +240,80 @@ def _grouped(lazy: Any, plan: Plan) -> Mapping[str, Sequence[Any]]:
     keys = plan.keys[plan.by :]
     lazy = lazy.with_columns(**{name: nw.col(name).cast(nw.Int64) for name in [*keys, *(s for s in plan.sums if s in counts)]})
     grouped = lazy.group_by(*plan.keys, drop_null_keys=False).agg(*(nw.col(name).sum() for name in plan.sums))
-    table: Mapping[str, Sequence[Any]] = grouped.collect().to_dict(as_series=False)
-    return table
+    frame = grouped.collect()
+    return {
+        name: _group_values(frame[name]) if name in plan.keys[: plan.by] else frame[name].to_list() for name in frame.columns
+    }
+
+
+def _group_values(series: Any) -> list[Any]:
+    """The groups as Python's own values; as text where they are finer than a microsecond, at which those end."""
+    import narwhals as nw
+
+    values: list[Any] = series.to_list()
+    if series.dtype != nw.Time and getattr(series.dtype, "time_unit", None) != "ns":
+        return values
+    counts = series.cast(nw.Int64).to_list()
+    return [_fine(n, series.dtype) if n is not None and n % 1000 else value for n, value in zip(counts, values, strict=True)]
+
+
+def _fine(nanoseconds: int, dtype: Any) -> str:
+    """A time as DuckDB writes it, where the text tells what a value of Python's would not."""
+    import narwhals as nw
+
+    if dtype == nw.Duration:
+        return f"{nanoseconds} ns"
+    shown = str(np.datetime64(nanoseconds, "ns")).replace("T", " ").rstrip("0")
+    return shown.split(" ")[1] if dtype == nw.Time else shown + "+00" * (dtype.time_zone is not None)
+
+
+def _number(column: Any, dtype: Any) -> Any:
+    import narwhals as nw
+
+    return column.cast(nw.Int8).cast(nw.Float64) if dtype == nw.Boolean else column.cast(nw.Float64)
 
 
 def _outcome(column: Any, dtype: Any, pos_label: Any) -> Any:
     import narwhals as nw
 
     if pos_label is None:
-        return column.cast(nw.Int8).cast(nw.Float64) if dtype == nw.Boolean else column.cast(nw.Float64)
-    event = nw.when(column == pos_label).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
+        return _number(column, dtype)
+    label = _exact(pos_label, dtype)
+    event = nw.lit(0.0) if label is None else nw.when(column == label).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
     if dtype.is_numeric():
         number = column.cast(nw.Float64)
         return nw.when(number - number == 0.0).then(event).otherwise(nw.lit(None, dtype=nw.Float64))
     return nw.when(column.is_null()).then(nw.lit(None, dtype=nw.Float64)).otherwise(event)
 
 
-def _check_types(lazy: Any, schema: Mapping[str, Any], called: Mapping[str, str], names: Names, pos_label: Any) -> None:
-    """Columns that are no numbers are refused before anything runs."""
+def _exact(pos_label: Any, dtype: Any) -> Any:
+    """The label as a number of the column's own kind, None where it cannot occur: engines compare others as float64."""
+    if not dtype.is_numeric() or dtype.is_decimal():
+        return pos_label
+    if dtype.is_float():
+        value = float(str(pos_label))  # infinite where an integer is too large for one
+        return value if value == pos_label else None
+    bits = int("".join(filter(str.isdigit, str(dtype))))
+    low, high = (0, 2**bits) if str(dtype).startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    return int(pos_label) if low <= pos_label < high and pos_label == int(pos_label) else None
+
+
+def _check_types(lazy: Any, schema: Mapping[str, Any], called: Mapping[str, str], columns: Columns, pos_label: Any) -> None:
+    """Columns that are no numbers, and groups of what cannot name one, are refused before anything runs."""
     import narwhals as nw
 
-    for role, name in names.items():
-        if name is None:
-            continue
+    for name in columns.by:
+        if schema[name].is_nested():
+            raise InputError(
+                f"column {name!r}: is of type {schema[name]}, which cannot name a group. "
+                "Make groups of text, numbers, truth values, dates or times."
+            )
+    for role, name in columns.roles.items():
         dtype = schema[name]
         if role == "outcome" and pos_label is not None and not _comparable(dtype, pos_label):
-            given = option("pos_label", repr(pos_label))
+            given = option("pos_label", show(pos_label))
             raise (f"column {name!r}: is of type {dtype}; " + given + " is not. Pass a value of the column.").error()
-        if dtype.is_numeric() or (dtype == nw.Boolean and role != "weight"):
+        if dtype.is_numeric() or dtype == nw.Boolean:
             continue
         if role == "outcome" and dtype in (nw.String, nw.Categorical, nw.Enum):
             if pos_label is not None:

@@ -1,11 +1,17 @@
 """The reduction as SQL text, for a warehouse that holds the rows; `Summary.from_frame` reads what it returns."""
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
+from trueness._values import is_number, show
 from trueness.engines.expressions import Plan
 from trueness.errors import InputError
+from trueness.inputs.arguments import Columns, column_names
+from trueness.options import check_flag, check_options
 from trueness.summary.ruler import ruler
 
 Dialect = Literal["duckdb", "spark", "bigquery", "snowflake", "postgres"]
@@ -17,17 +23,22 @@ class _Words:
 
     double: str
     integer: str
-    quote: str
-    escape: str  # what stands before a quote within a text
-    backslash: bool = False  # whether a quote within a name is escaped, too, and not doubled
+    quote: str  # around names
+    escapes: dict[str, str]  # how letters within a text are written
+    prefix: str = ""  # before a text that holds any of them
+    name_escapes: dict[str, str] | None = None  # the same of names, where their quote is not doubled
 
 
+_DOUBLED = {"'": "''"}
+_BACKSLASH = {"\\": r"\\", "\n": r"\n", "\r": r"\r"}  # a text has no line ends in BigQuery
 _DIALECTS: dict[str, _Words] = {
-    "duckdb": _Words("DOUBLE", "BIGINT", '"', "'"),
-    "spark": _Words("DOUBLE", "BIGINT", "`", "\\"),
-    "bigquery": _Words("FLOAT64", "INT64", "`", "\\", backslash=True),
-    "snowflake": _Words("DOUBLE", "BIGINT", '"', "'"),
-    "postgres": _Words("DOUBLE PRECISION", "BIGINT", '"', "'"),
+    "duckdb": _Words("DOUBLE", "BIGINT", '"', _DOUBLED),
+    # Spark puts values in the place of ${names}, within texts as well.
+    "spark": _Words("DOUBLE", "BIGINT", "`", {"'": r"\'", "$": r"\u0024", **_BACKSLASH}),
+    "bigquery": _Words("FLOAT64", "INT64", "`", {"'": r"\'", **_BACKSLASH}, name_escapes={"`": r"\`", **_BACKSLASH}),
+    "snowflake": _Words("DOUBLE", "BIGINT", '"', {**_DOUBLED, **_BACKSLASH}),
+    # A plain text has backslashes or escapes as the server is set; with an E it has escapes.
+    "postgres": _Words("DOUBLE PRECISION", "BIGINT", '"', {**_DOUBLED, **_BACKSLASH}, prefix="E"),
 }
 
 
@@ -128,15 +139,20 @@ def sql(
     >>> "FROM predictions" in text and "GROUP BY" in text
     True
     """
-    if dialect not in _DIALECTS:
-        raise InputError(f"dialect={dialect!r} is not a choice. Pass one of {', '.join(map(repr, _DIALECTS))}.")
-    groups = () if by is None else (by,) if isinstance(by, str) else tuple(by)
-    on = ruler(tuple(bins) if isinstance(bins, Iterable) else (bins,))
+    if not isinstance(dialect, str) or dialect not in _DIALECTS:
+        raise InputError(f"dialect={show(dialect)} is not a choice. Pass one of {', '.join(map(repr, _DIALECTS))}.")
+    check_options("raise", pos_label=pos_label)
+    check_flag("soft", soft)
+    groups = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by)).in_text().by
+    if not isinstance(source, str) or not source.strip():
+        raise InputError(
+            f"source: {show(source)} is not what stands behind FROM. Pass a table's name, or a query in parentheses."
+        )
+    on = ruler(bins)
     plan = Plan(on=on, weighted=weight is not None, floats=soft or weight is not None, by=len(groups))
     words = _DIALECTS[dialect]
     label = None if pos_label is None else _literal(pos_label, words)
-    numeric = isinstance(pos_label, int | float) and not isinstance(pos_label, bool)
-    columns = _inner(words, outcome, prediction, weight, groups, label, numeric)
+    columns = _inner(words, outcome, prediction, weight, groups, label, numeric=is_number(pos_label) and label not in _TRUTHS)
     return query(plan, SqlAlgebra(words), columns, source, words.integer)
 
 
@@ -164,14 +180,20 @@ def _sum(name: str, integer: str) -> str:
 
 
 def _inner(
-    words: _Words, outcome: str, prediction: str, weight: str | None, groups: Sequence[str], label: str | None, numeric: bool
+    words: _Words,
+    outcome: str,
+    prediction: str,
+    weight: str | None,
+    groups: Sequence[Any],
+    label: str | None,
+    *,
+    numeric: bool,
 ) -> list[str]:
-    def column(name: str) -> str:
-        if words.backslash:
-            quoted = name.replace("\\", "\\\\").replace(words.quote, f"\\{words.quote}")
-        else:
-            quoted = name.replace(words.quote, words.quote * 2)
-        return f"{words.quote}{quoted}{words.quote}"
+    def column(name: Any) -> str:
+        if not isinstance(name, str) or not name or not _sayable(name):
+            raise InputError(f"{show(name)} is not the name of a column. Pass names as the table has them.")
+        escapes = {words.quote: words.quote * 2} if words.name_escapes is None else words.name_escapes
+        return f"{words.quote}{_escaped(name, escapes)}{words.quote}"
 
     def number(name: str) -> str:
         return f"CAST({column(name)} AS {words.double})"
@@ -188,12 +210,26 @@ def _inner(
     return [*columns, *(f"{column(name)} AS by_{k}" for k, name in enumerate(groups))]
 
 
+_TRUTHS = ("TRUE", "FALSE")
+
+
+def _sayable(text: str) -> bool:
+    """Whether a query can hold this text: there is no way to write a NUL or a lone surrogate."""
+    return "\0" not in text and text.encode("utf-8", "ignore").decode() == text
+
+
+def _escaped(text: str, escapes: Mapping[str, str]) -> str:
+    return "".join(escapes.get(letter, letter) for letter in text)
+
+
 def _literal(value: Any, words: _Words) -> str:
-    if isinstance(value, str):
-        text = value.replace("\\", "\\\\") if words.escape == "\\" else value
-        return "'" + text.replace("'", f"{words.escape}'") + "'"
+    """A value as the dialect writes it, so that no text ends before its end."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, str) and _sayable(value):
+        text = _escaped(value, words.escapes)
+        return f"{words.prefix if text != value else ''}'{text}'"
     if isinstance(value, bool):
-        return str(value).upper()
-    if isinstance(value, int | float):
+        return _TRUTHS[not value]
+    if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
         return repr(value)
-    raise InputError(f"pos_label={value!r} is not a text or a number. Pass the value that means the event.")
+    raise InputError(f"pos_label={show(value)} is not a label. Pass the text or the number that means the event.")

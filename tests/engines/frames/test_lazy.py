@@ -1,0 +1,88 @@
+"""Lazy frames answer, and refuse, as every other engine does."""
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from trueness import summarize, summarize_files, summarize_frame
+from trueness.errors import InputError
+
+Y = np.array([1, 0, 1, 0])
+P = np.array([0.5, 0.25, 0.75, 0.125])
+COLUMNS = {"outcome": "y", "prediction": "p"}
+ENGINES = ("pandas", "polars", "lazy polars", "arrow", "duckdb", "parquet")
+
+
+@pytest.fixture(params=ENGINES)
+def reduced(request, tmp_path):
+    """Columns reduced by one of the engines."""
+
+    def reduce(columns, **options):
+        table = pa.table(columns)
+        options = {**COLUMNS, **({"weight": "w"} if "w" in columns else {}), **options}
+        if request.param in ("duckdb", "parquet"):
+            pq.write_table(table, tmp_path / "a.parquet")
+        if request.param == "parquet":
+            return summarize_files(tmp_path / "a.parquet", **options)
+        frames = {
+            "pandas": lambda: pd.DataFrame(columns),
+            "polars": lambda: pl.from_arrow(table),
+            "lazy polars": lambda: pl.from_arrow(table).lazy(),
+            "arrow": lambda: table,
+            "duckdb": lambda: duckdb.read_parquet(str(tmp_path / "a.parquet")),
+        }
+        return summarize_frame(frames[request.param](), **options)
+
+    return reduce
+
+
+WEIGHTS = [[True, False, True, True], [1e200, 2e200, 1e200, 3e200], [1e-200, 2e-200, 5e-324, 3e-200], [1e100, 1e-100, 1e80, 0]]
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_weights_of_any_size_or_truth(reduced, weights):
+    w = np.array(weights)
+    found, expected = reduced({"y": Y, "p": P, "w": w}), summarize(Y, P, sample_weight=w)
+    assert (found.n, found.exponent, found.cells.tolist()) == (expected.n, expected.exponent, expected.cells.tolist())
+    # Beside the others a weight below 2^-380 counts as that: its square would vanish, which some engines take for an error.
+    np.testing.assert_allclose(found.sums, expected.sums, rtol=1e-12, atol=2.0**-370)
+
+
+def test_weights_whose_sum_overflows(reduced):
+    with pytest.raises(InputError, match=r"column 'w': the sum of .* overflows float64 \(largest: .*1e\+308\)"):
+        reduced({"y": Y, "p": P, "w": np.array([1e307, 1e308, 9e307, 1.0])})
+
+
+@pytest.mark.parametrize("beyond", [2**-23, 2**-21])
+def test_rounding_of_float32(reduced, beyond):
+    rounded = np.array([0.5, 0.25, 1 + beyond, 0.125], dtype=np.float32)
+    for columns in ({"y": Y, "p": rounded}, {"y": rounded, "p": P}):
+        found = reduced(columns)
+        assert found == summarize(columns["y"], columns["p"])
+        assert found.clipped == 1
+    far = np.array([0.5, 0.25, 1 + 2**-20, 0.125], dtype=np.float32)
+    for columns in ({"y": Y, "p": far}, {"y": far, "p": P}):
+        with pytest.raises(InputError, match="1 of 4 values is"):
+            reduced(columns)
+
+
+@pytest.mark.parametrize("event", [2**53 + 1, 2**53, float(2**53)])
+def test_events_beyond_what_float64_tells_apart(reduced, event):
+    y = 2**53 + np.array([0, 1, 2, 1])
+    assert reduced({"y": y, "p": P}, pos_label=event) == summarize(y == int(event), P)
+    with pytest.raises(InputError, match="0 of 4 values equal"):
+        reduced({"y": np.array([2.0**53, 1.0, 3.0, 2.0**53 + 2]), "p": P}, pos_label=2**53 + 1)
+
+
+@pytest.mark.parametrize("event", [2**70, 2.5, 10**400], ids=["large", "broken", "huge"])
+def test_events_that_cannot_occur(reduced, event):
+    with pytest.raises(InputError, match="0 of 4 values equal"):
+        reduced({"y": np.array([1, 2, 3, 1]), "p": P}, pos_label=event)
+
+
+def test_one_column_as_outcome_and_prediction(reduced):
+    assert "column 'p': is both the outcome and the prediction" in reduced({"p": P}, outcome="p").notes
