@@ -233,6 +233,18 @@ def test_a_certain_prediction_that_was_wrong_is_told_first_and_the_rest_is_teste
     assert from_sums.test.rest.pvalue == pytest.approx(others.test.pvalue, rel=0.2)
     nothing_else = assess(np.ones(300), np.zeros(300))
     assert nothing_else.verdict.startswith("Certain and wrong: 300 predictions of 0 did happen")
+    assert nothing_else.test.explained == "0 (300 certain and wrong)"
+    # Words, page and figure name one range, and groups say why their p is 0.
+    assert found.located == others.error
+    assert f"Largest total error of the other rows: {others.error.worst.described}" in repr(found)
+    legend = found.plot().axes[1].get_legend_handles_labels()[1]
+    assert [label for label in legend if label.startswith(others.error.worst.span)]
+    assert any("2 certain and wrong left out" in label for label in legend)
+    plt.close("all")
+    grouped = assess(y, f, by=np.arange(3000) % 3 == 0)
+    cells = {each.group: each.cells()[3] for each in grouped.groups}
+    assert re.match(r"0 \(2 certain and wrong; others \d", cells[False]), cells
+    assert "certain" not in cells[True]
 
 
 def test_large_integers_stay_different_groups() -> None:
@@ -266,7 +278,8 @@ def test_frames_that_compute_elsewhere() -> None:
     table = pa.table({"y": Y[FEW], "p": P[FEW], "g": np.where(P[FEW] < 0.5, "low", "high")})
     expected = assess(summarize(Y[FEW], P[FEW]))
     polars = pl.from_arrow(table)
-    for frame in (polars.lazy(), duckdb.connect().from_arrow(table), dd.from_pandas(table.to_pandas(), npartitions=3)):
+    connection = duckdb.connect()  # before DuckDB 1.5 a relation does not keep its own
+    for frame in (polars.lazy(), connection.from_arrow(table), dd.from_pandas(table.to_pandas(), npartitions=3)):
         found = assess(frame, outcome="y", prediction="p")
         assert found["smooth_ece"].value == expected["smooth_ece"].value
         assert found["ecce_r"].value == pytest.approx(trueness.ecce_r(Y[FEW], P[FEW]), abs=1e-4)
@@ -318,3 +331,58 @@ def test_names_that_print_the_same_lose_no_predictor() -> None:
     """BAD_INPUTS 75."""
     with pytest.raises(TruenessError, match=r"predictions: two of the names 1, '1' print the same"):
         compare(Y[:50], {1: P[:50], "1": TRUTH[:50]})
+
+
+def test_columns_of_a_frame_listed_by_an_array() -> None:
+    frame = pd.DataFrame({"y": Y[:40], "p": P[:40], "g": ["a", "b"] * 20, "h": [0, 0, 1, 1] * 10})
+    listed = assess(frame, outcome="y", prediction="p", by=["g", "h"], metrics=["ecce_r"])
+    for by in (np.array(["g", "h"]), pd.Index(["g", "h"]), pd.Series(["g", "h"])):
+        found = assess(frame, outcome="y", prediction="p", by=by, metrics=["ecce_r"])
+        assert [(each.group, each.n) for each in found.groups] == [(each.group, each.n) for each in listed.groups]
+
+
+def test_a_result_keeps_the_rows_it_was_made_from() -> None:
+    y, p = Y[:400].copy(), P[:400].copy()
+    found, several = assess(y, p), compare(y, {"a": p, "b": p / 2}, metrics=["ecce_r"])
+    before = found.cumulative_curve.to_dict(), [each.arrays.f.copy() for each in several.predictions.values()]
+    again, others = assess(y, p), compare(y, {"a": p, "b": p / 2}, metrics=["ecce_r"])
+    p[:], y[:] = 0.5, 0
+    assert again.cumulative_curve.to_dict() == before[0]
+    assert all(np.array_equal(a.arrays.f, b) for a, b in zip(others.predictions.values(), before[1], strict=True))
+
+
+def shuffled(values: object) -> pd.Series:
+    """The same labels as a plain Series has, in another order."""
+    return pd.Series(values, index=np.random.default_rng(1).permutation(len(Y[:200])))
+
+
+PLAIN = pd.Series(P[:200])
+GROUPS = np.array(["a", "b"] * 100)
+OTHER_INDEX = {
+    "group_tests": lambda: trueness.group_tests(Y[:200], PLAIN, by=shuffled(GROUPS)),
+    "group_tests, outcome": lambda: trueness.group_tests(pd.Series(Y[:200]), P[:200], by=shuffled(GROUPS)),
+    "assess": lambda: assess(Y[:200], PLAIN, by=shuffled(GROUPS)),
+    "assess, frame": lambda: assess(
+        pd.DataFrame({"y": Y[:200], "p": P[:200]}), outcome="y", prediction="p", by=shuffled(GROUPS)
+    ),
+    "compare": lambda: compare(Y[:200], {"a": PLAIN, "b": shuffled(TRUTH[:200])}),
+    "plot_compare": lambda: trueness.plot_compare(Y[:200], {"a": PLAIN, "b": shuffled(TRUTH[:200])}),
+    "compare, weight": lambda: compare(Y[:200], {"a": P[:200], "b": PLAIN}, sample_weight=shuffled(np.ones(200))),
+    "mapping of series": lambda: trueness.summarize_frame(
+        {"y": Y[:200], "p": PLAIN, "g": shuffled(GROUPS)}, outcome="y", prediction="p", by="g"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", OTHER_INDEX)
+def test_a_column_whose_index_is_in_another_order_is_refused(way) -> None:
+    """BAD_INPUTS 73: the rule for outcomes and predictions holds for groups, weights and rival predictions."""
+    with pytest.raises(TruenessError, match=r": \d+ of 200 index labels are not in the order of"):
+        OTHER_INDEX[way]()
+
+
+def test_columns_of_one_index_are_taken_together() -> None:
+    index = np.random.default_rng(2).permutation(200)
+    y, p, by = (pd.Series(values, index=index) for values in (Y[:200], P[:200], GROUPS))
+    found, plain = trueness.group_tests(y, p, by=by, rng=0), trueness.group_tests(Y[:200], P[:200], by=GROUPS, rng=0)
+    assert found.to_dict() == plain.to_dict()

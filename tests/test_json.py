@@ -22,3 +22,5 @@ def test_numbers_that_are_not_finite_are_none_however_deep():
 
 def test_other_things_are_what_they_are_called():
     assert plain(np.datetime64("2026-01-02")) == "2026-01-02"
+    assert plain(np.datetime64(1, "ns")) == "1970-01-01T00:00:00.000000001"
+    assert plain(np.timedelta64(1, "ns")) == "1 nanoseconds"

@@ -172,6 +172,49 @@ def test_whole_number_columns_of_pandas_are_names():
     assert list(one_vs_rest([0], frame, classes=[0, 1])) == [0, 1]
 
 
+BIG = 2**53  # the first whole number whose successor float64 does not have
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        np.array,
+        lambda v: np.array(v, dtype=object),
+        lambda v: np.ma.array([*v, 0], mask=[0, 0, 1])[:2],
+        lambda v: pd.Series(v, dtype="Int64"),
+        lambda v: pd.Series(v, dtype="UInt64"),
+        lambda v: pd.Series([*v, None], dtype="Int64")[:2],
+        lambda v: pd.Series(v, dtype="int64[pyarrow]"),
+        lambda v: pl.Series(v, dtype=pl.Int128),
+        lambda v: pa.array([*v, None])[:2],
+        lambda v: iter(v),
+    ],
+)
+def test_neighbouring_whole_numbers_are_two_classes(make):
+    for first in (BIG, 2**62):
+        labels, table = [first, first + 1], [[0.25, 0.75]] * 2
+        for proba, classes in ((table, labels), (pd.DataFrame(table, columns=list(map(str, labels))), None)):
+            y, p = top_label(make(labels), proba, classes=classes)
+            assert (y.tolist(), p.tolist()) == ([0, 1], [0.75, 0.75])
+            pairs = one_vs_rest(make(labels), proba, classes=classes)
+            assert [y.tolist() for y, _ in pairs.values()] == [[1, 0], [0, 1]]
+
+
+def test_labels_beside_missing_ones_are_exact_too():
+    labels = pd.Series([BIG, BIG + 1, None], dtype="Int64")
+    with pytest.raises(
+        InputError, match=r"y_true: 1 of 3 labels are missing .*\n.*: 1 of 3 labels have no column \(first: row 1"
+    ):
+        top_label(labels, [[0.5, 0.5]] * 3, classes=[BIG, 3])
+
+
+def test_matrices_are_tables():
+    with pytest.warns(PendingDeprecationWarning):
+        table = np.matrix([[0.25, 0.75], [0.5, 0.5]])
+    assert top_label([1, 0], table)[1].tolist() == [0.75, 0.5]
+
+
 def test_classes_may_be_an_array(animals):
     labels, proba, names = animals
     assert list(one_vs_rest(labels, proba, classes=np.array(names))) == names
@@ -326,6 +369,13 @@ REFUSED = {
         {},
         r"1 of 2 rows hold a value that is missing or not finite \(first: row 1, value nan\)",
     ),
+    "masked rows": (
+        ([0, 1], [np.ma.array([0.5, 0.5]), np.ma.array([0.5, 0.5], mask=[1, 0])]),
+        {},
+        r"1 of 2 rows hold a value that is missing or not finite \(first: row 1, value nan\)",
+    ),
+    "masked labels": (([0, np.ma.array([1], mask=[1])[0]], GOOD[:2]), {}, r"y_true: 1 of 2 labels are missing \(first: row 1"),
+    "masked classes": (([0, 1], GOOD[:2]), {"classes": np.ma.array([0, 1], mask=[0, 1])}, r"classes: .* \(position 1 of 2\)"),
     "null": (([0, 1], pl.DataFrame({"0": [0.5, None], "1": [0.5, 0.5]})), {}, r"1 of 2 rows .* row 1, value nan"),
     "nan logit": (([0], [[np.nan, 1.0]]), {"from_logits": True}, r"1 of 1 rows .* missing or not finite"),
     "logits": (
@@ -385,6 +435,19 @@ REFUSED = {
     ),
     "classes too few": ((["a"] * 3, GOOD), {"classes": ["a"]}, r"classes: 1 names for the 2 columns of proba\. N"),
     "classes text": ((["a"] * 3, GOOD), {"classes": "ab"}, r"classes: 'ab' is one string"),
+    "classes number": ((["a"] * 3, GOOD), {"classes": 3}, r"classes: 3 is not a list of classes\. Give a list"),
+    "classes set": ((["a"] * 3, GOOD), {"classes": {"a", "b"}}, r"classes: \{.*\} is not a list of classes\. Give a list"),
+    "classes lists": (
+        (["a"] * 3, GOOD),
+        {"classes": [["a"], ["b"]]},
+        r"classes: \['a'\] cannot name a class \(position 0 of 2\)\. Name",
+    ),
+    "classes missing": (
+        (["a"] * 3, GOOD),
+        {"classes": ["a", None]},
+        r"classes: None cannot name a class \(position 1 of 2\)\. N",
+    ),
+    "label lists": (([{}, {}, "b"], GOOD), {"classes": ["a", "b"]}, r"y_true: some labels cannot be compared with the cl"),
     "classes of a frame": (
         (["a"], pl.DataFrame({"p_a": [0.5], "p_b": [0.5]})),
         {"classes": ["a", "b"]},
@@ -469,7 +532,7 @@ def test_k_is_a_number_of_classes(k):
 
 
 def test_ties_is_a_choice():
-    with pytest.raises(InputError, match=r"ties: 'last' is not a choice\. Give 'all' or 'first'"):
+    with pytest.raises(InputError, match=r"ties: 'last' is not one of 'all', 'first'"):
         top_label([0, 1, 0], GOOD, ties="last")
 
 

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from trueness import SmoothRecalibrator, TruenessError, noise_floor, reliability_curve, smooth_ece
@@ -60,6 +61,48 @@ def test_seeds_and_errors() -> None:
         SmoothRecalibrator().predict([0.2])
     with pytest.raises(TruenessError, match="no such parameter"):
         model.set_params(bins=3)
+
+
+def masked(shape: tuple[int, ...]) -> np.ma.MaskedArray:
+    mask = np.arange(50) == 7
+    return np.ma.array(P[:50].reshape(shape), mask=mask.reshape(shape))
+
+
+@pytest.mark.parametrize("shape", [(50,), (50, 1)])
+def test_masked_predictions_are_missing(shape) -> None:
+    model, given = SmoothRecalibrator().fit(P[:500], Y[:500]), masked(shape)
+    for call in (model.predict, model.sample, lambda p: model.fit(p, Y[:50]), lambda p: model.fit(P[:50], Y[:50], p)):
+        with pytest.raises(TruenessError, match=r"1 of 50 values .*\(first: row 7, value --\)"):
+            call(given)
+
+
+def test_indexes_that_differ_are_refused_also_of_a_frame_of_one_column() -> None:
+    y, p = pd.Series(Y[:50]), pd.Series(P[:50])
+    turned = p.sample(frac=1, random_state=0)
+    for given in (turned, turned.to_frame()):
+        with pytest.raises(TruenessError, match=r"y_prob: \d+ of 50 index labels are not in the order of y_true"):
+            SmoothRecalibrator().fit(given, y)
+        with pytest.raises(TruenessError, match=r"sample_weight: \d+ of 50 index labels are not in the order of y_true"):
+            SmoothRecalibrator().fit(p.to_frame(), y, given)
+    fitted = SmoothRecalibrator().fit(p.to_frame(), y)
+    assert fitted.smooth_ece_ == smooth_ece(Y[:50], P[:50])
+
+
+def test_what_comes_back_is_an_array_in_the_order_of_the_rows() -> None:
+    model = SmoothRecalibrator().fit(P[:500], Y[:500])
+    wanted = model.predict(P[:50])
+    series = pd.Series(P[:50], index=range(50, 0, -1))
+    for given in (series, series.to_frame(), P[:50].tolist(), iter(P[:50]), P[:50, None]):
+        found = model.predict(given)
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("given", [0.5, None, "0.5", [], {0.5}, np.float64(0.5), [[0.1, 0.9]], np.ones((2, 2))], ids=repr)
+def test_what_is_no_column_of_predictions_is_refused(given) -> None:
+    model = SmoothRecalibrator().fit(P[:500], Y[:500])
+    with pytest.raises(TruenessError, match="y_prob"):
+        model.predict(given)
 
 
 def test_estimator_checks_of_scikit_learn() -> None:

@@ -6,8 +6,10 @@ undoes what is written down here (half-written files, copies of pipes, a hidden 
 
 import contextlib
 import glob
+import hashlib
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -16,6 +18,8 @@ try:
     import fcntl
 except ImportError:  # Windows: what a killed writer leaves stays there
     fcntl = None  # type: ignore[assignment]
+
+_LONGEST = 255 - len("..0123456789abcdef.tmp")  # bytes of a name that leave room for what a temporary file's has besides
 
 _undo: list[Callable[[], object]] = []
 
@@ -45,11 +49,13 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     target = os.fspath(path)
     if os.path.isdir(target):
         raise IsADirectoryError(f"{target!r} is a directory; give the name of a file")
+    if is_device(target):
+        raise FileExistsError(f"{target!r} is a pipe or a device, and would be replaced by a file; give another name")
     folder, name = os.path.split(target)
     if not os.path.isdir(folder or "."):
         raise FileNotFoundError(f"{folder!r} is not a directory; make it first, or give another name")
-    _remove_leftovers(folder, name)
-    temporary = os.path.join(folder, f".{name}.{secrets.token_hex(8)}.tmp")
+    _remove_leftovers(target)
+    temporary = os.path.join(folder, f".{_stem(name)}.{secrets.token_hex(8)}.tmp")
     with undone_by(lambda: _remove(temporary)):
         try:
             _write(temporary, target, content)
@@ -64,12 +70,45 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
             os.close(directory)
 
 
+def is_device(path: str) -> bool:
+    """Whether the name is that of a pipe, a device, or like /dev/stdout of what a process has open."""
+    opened = os.path.realpath(os.path.dirname(path)) + "/", os.readlink(path) if os.path.islink(path) else ""
+    return any(place.startswith("/proc/") for place in opened) or (os.path.exists(path) and not _is_plain(os.stat(path)))
+
+
+def leftovers(path: str) -> list[str]:
+    """Temporary files of writers of this name."""
+    folder, name = os.path.split(path)
+    return glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(_stem(name))}.{'?' * 16}.tmp"))
+
+
+def _stem(name: str) -> str:
+    """What a temporary file is called after: the name, or a digest of one that leaves no room for more."""
+    return name if len(os.fsencode(name)) <= _LONGEST else hashlib.sha256(os.fsencode(name)).hexdigest()
+
+
+def _is_plain(state: os.stat_result) -> bool:
+    return stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)
+
+
+def _mode(target: str) -> int | None:
+    """What a file that is replaced allows whom; a link says nothing of that."""
+    try:
+        state = os.lstat(target)
+    except FileNotFoundError:
+        return None
+    return stat.S_IMODE(state.st_mode) if stat.S_ISREG(state.st_mode) else None
+
+
 def _write(temporary: str, target: str, content: bytes) -> None:
-    with open(temporary, "xb") as file:
+    mode = _mode(target)
+    with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o666 if mode is None else 0o600)) as file:
         _is_locked(file)
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
+        if mode is not None:
+            os.chmod(temporary, mode)
         if fcntl is not None:  # while it is held: no other writer takes it for a leftover
             os.replace(temporary, target)
     if fcntl is None:  # Windows renames only what is closed
@@ -81,9 +120,9 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def _remove_leftovers(folder: str, name: str) -> None:
+def _remove_leftovers(target: str) -> None:
     """Remove temporary files of this name that no living writer holds."""
-    for leftover in glob.glob(os.path.join(glob.escape(folder), f".{glob.escape(name)}.{'?' * 16}.tmp")):
+    for leftover in filter(os.path.isfile, leftovers(target)):  # to open a pipe would be to wait for who writes into it
         with contextlib.suppress(OSError), open(leftover, "rb") as file:
             if os.fstat(file.fileno()).st_size and _is_locked(file):  # an empty one may have been made this instant
                 os.unlink(leftover)

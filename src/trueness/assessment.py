@@ -2,38 +2,41 @@
 
 import math
 import textwrap
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 from trueness._json import plain
 from trueness._text import WIDTH, clean, number, percent, table
+from trueness._values import lists
 from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
 from trueness.data.row_sample import RowSample
-from trueness.data.sample import NAMES as ARGUMENTS
 from trueness.data.sample import Sample, as_sample
-from trueness.engines.frames.dispatch import summarize_frame
+from trueness.engines.frames.dispatch import reduce_frame
+from trueness.engines.frames.memory import read_columns
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
 from trueness.inference.groups import GroupTests, group_tests
 from trueness.inference.intervals import Interval
 from trueness.inference.significance import CalibrationTest
 from trueness.inference.simulation import Progress
-from trueness.inputs.containers import group_values
-from trueness.inputs.rows import read_rows
-from trueness.inputs.tables import column_names, column_of, computes_elsewhere, group_keys, reads_once
+from trueness.inputs.arguments import Columns, Reading, column_names
+from trueness.inputs.frames import unwrapped
+from trueness.inputs.rows import Rows, read_rows
+from trueness.inputs.tables import column_of, columns_of, computes_elsewhere, reads_once
 from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
-from trueness.options import check_level, check_seed
+from trueness.options import check_level, check_names, check_progress, check_seed
 from trueness.summary.record import total_of
-from trueness.summary.ruler import SLOTS
+from trueness.summary.ruler import SLOTS, ruler
 from trueness.summary.summary import Summary
 from trueness.verdict import certainties, finding, others
 
 _GROUPS = 12  # groups that are printed
 HEADLINE, STATISTIC = "smooth_ece", "ecce_r"
+_NOTHING = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,17 +110,27 @@ class Assessment:
     @property
     def verdict(self) -> str:
         """What the test says, how large the error is, and where; certain predictions that were wrong come first."""
-        test, error, words, size = self.test, self.error, "", self._size
+        test, words, size = self.test, "", self._size
         high = None if math.isnan(self.interval.high) else self.interval.high
-        if (wrong := self.data.contradictions).total and not self.data.soft:
-            rest = self.data.without_contradictions()
+        if test.contradictions:
+            wrong = self.data.contradictions
             words = certainties(wrong)
-            if rest is None or test.rest is None:
+            if test.rest is None:
                 return words
             words = f"{words} {others(self.n, wrong)}: "
-            test, error, size, high = test.rest, ecce(rest), f"of all rows {size}", None
-        sentence = finding(error, significant=test.pvalue < 1 - self.level, high=high)
+            test, size, high = test.rest, f"of all rows {size}", None
+        sentence = finding(self.located, significant=test.pvalue < 1 - self.level, high=high)
         return f"{words}{sentence} (ECCE-R p {test.shown}; {size})."
+
+    @property
+    def _verdict_rows(self) -> Sample:
+        """The rows in which the verdict looks for a range: all but certain predictions that were wrong, if others are left."""
+        return self.data if self.test.rest is None else self.data.without_contradictions or self.data
+
+    @property
+    def located(self) -> CumulativeError:
+        """The cumulative error whose worst range words and figures name."""
+        return self.error if self.test.rest is None else ecce(self._verdict_rows)
 
     @property
     def _size(self) -> str:
@@ -158,8 +171,8 @@ class Assessment:
 
     @cached_property
     def cumulative_curve(self) -> CumulativeCurve:
-        """The cumulative curve."""
-        return cumulative_curve(self.data)
+        """The cumulative curve of the rows in which the verdict looks for a range."""
+        return cumulative_curve(self._verdict_rows)
 
     def plot(self, figure: Any = None) -> Any:
         """The smooth reliability diagram and the cumulative plot side by side; returns the matplotlib Figure."""
@@ -167,7 +180,9 @@ class Assessment:
         label = f"SmoothECE {number(head.value)}"
         if not math.isnan(self.interval.low):
             label += f" ({number(self.interval.low)}–{number(self.interval.high)})"
-        labels = (label, f"ECCE-R {number(self.error.range)}, p {self.test.shown}")
+        test = self.test.rest or self.test
+        left_out = f", {self.test.contradictions} certain and wrong left out" if test is not self.test else ""
+        labels = (label, f"ECCE-R {number(self.located.range)}, p {test.shown}{left_out}")
         from trueness.plots.figures import draw_pair
 
         return draw_pair(self.smooth_curve, self.cumulative_curve, figure=figure, labels=labels)
@@ -187,8 +202,9 @@ def page(assessment: Assessment) -> str:
         table(head, [line.cells for line in assessment.metrics]),
         textwrap.fill(f"n = {assessment.n}. Test: {assessment.test.method} ({assessment.test.reason}).", width=WIDTH),
     ]
-    if assessment.error.worst is not None:
-        parts.append(f"Largest total error: {assessment.error.worst.described}")
+    if (worst := assessment.located.worst) is not None:
+        whose = "" if assessment.test.rest is None else " of the other rows"
+        parts.append(f"Largest total error{whose}: {worst.described}")
     if assessment.groups is not None:
         parts.append(_group_table(assessment.groups))
     notes = (clean(note, most=1000) for note in assessment.notes)  # a summary's file may hold any text
@@ -261,12 +277,14 @@ def assess(
     SmoothECE 0.0407, 95 % interval 0.0306–0.0467, noise floor 0.0112).
     """
     level, seed = check_level(level), check_seed(rng)
-    names = {"outcome": outcome, "prediction": prediction, "weight": weight}
-    data, groups = _read(y_true, y_prob, sample_weight, by, names, nan, pos_label)
+    check_progress(progress)
+    asked = check_names("metrics", metrics, HEADLINE)
+    named = {"outcome": outcome, "prediction": prediction, "weight": weight}
+    data, groups = _read(y_true, y_prob, sample_weight, by, named, Reading(nan=nan, pos_label=pos_label))
     left_out = _unanswerable(data) if metrics is DEFAULT else []
-    listed = [name for name in dict.fromkeys([*metrics, HEADLINE, STATISTIC]) if name not in left_out]
+    listed = [name for name in dict.fromkeys([*asked, HEADLINE, STATISTIC]) if name not in left_out]
     results = evidence(data, metrics=listed, level=level, rng=seed, progress=progress)
-    tests = None if groups is None else group_tests(**groups, rng=seed)
+    tests = None if groups is None else group_tests(groups, rng=seed)
     summary = data.summary()
     return Assessment(
         metrics=tuple(_line(name, each) for name, each in zip(listed, results, strict=True)),
@@ -276,7 +294,12 @@ def assess(
         seed=seed,
         rows_in=summary.rows_in,
         rejected=summary.rejected,
-        notes=(*summary.notes, *_further_notes(summary), *(f"{name} is left out: no edges of 15 bins" for name in left_out)),
+        notes=(
+            *summary.notes_on_rows,
+            *_further_notes(summary),
+            *([] if data.has_rows else _limits(summary, results[listed.index(HEADLINE)].value)),
+            *(f"{name} is left out: no edges of 15 bins" for name in left_out),
+        ),
         groups=tests,
         data=data,
     )
@@ -309,64 +332,65 @@ def _further_notes(summary: Summary) -> list[str]:
     return notes
 
 
-Groups = dict[str, Any]
+def _limits(summary: Summary, smooth: float) -> list[str]:
+    """What numbers from sums, and this SmoothECE among them, are less exact than from rows."""
+    m = summary.moments
+    size = 2 * m.e_positive - m.e
+    ten_cells = 10 * float((size / summary.ruler.unit[summary.cells]).sum() / max(size.sum(), _NOTHING))
+    narrow = [
+        f"SmoothECE is less than ten cells wide where the residuals are ({ten_cells:.1g}): it and the area of its diagram need "
+        "the rows to be exact"
+    ]
+    return [*summary.limits, *(narrow if 0 < smooth < ten_cells else [])]
 
 
 def _read(
-    y_true: Any, y_prob: Any, sample_weight: Any, by: Any, names: dict[str, str | None], nan: str, pos_label: Any
-) -> tuple[Sample, Groups | None]:
-    """The data as one, and the arguments for the tests of its groups."""
+    y_true: Any, y_prob: Any, sample_weight: Any, by: Any, named: Mapping[str, Any], reading: Reading
+) -> tuple[Sample, Sample | Mapping[Any, Summary] | None]:
+    """The data as one, and as groups where there are some."""
     if isinstance(y_true, Summary | Mapping) and (isinstance(y_true, Summary) or _are_summaries(y_true)):
-        if any(x is not None for x in (y_prob, sample_weight, by, *names.values())) or nan != "raise" or pos_label is not None:
+        if any(x is not None for x in (y_prob, sample_weight, by, *named.values())) or reading != Reading():
             raise InputError("summaries already hold predictions, weights and groups; pass the summaries alone.")
-        if isinstance(y_true, Summary):
-            return as_sample(y_true), None
-        return as_sample(total_of(y_true)), {"y_true": y_true}
+        return (as_sample(y_true), None) if isinstance(y_true, Summary) else (as_sample(total_of(y_true)), y_true)
     if isinstance(y_true, RowSample):
-        return y_true, None if by is None else {"y_true": y_true, "by": by}
-    called = ARGUMENTS
-    if computes_elsewhere(y_true):
-        for needed in ("outcome", "prediction"):
-            if names[needed] is None:
-                raise InputError(f"{needed} is missing. Name the frame's column, for example {needed}='y'.")
-        exact = not reads_once(y_true)
-        summed = summarize_frame(y_true, **names, by=by, nan=nan, pos_label=pos_label, exact=exact)  # type: ignore[call-overload]
-        if isinstance(summed, Summary):
-            return as_sample(summed), None
-        return as_sample(total_of(summed)), {"y_true": summed}
-    if any(name is not None for name in names.values()):
-        y_true, y_prob, sample_weight, by = _columns(y_true, y_prob, sample_weight, by, names)
-        called = tuple(f"column {name!r}" for name in names.values())  # type: ignore[assignment]
+        data = y_true
+    elif computes_elsewhere(y_true):
+        _require_names_alone(y_prob, sample_weight)
+        columns = Columns(**named, by=column_names(by))
+        summed = reduce_frame(unwrapped(y_true), columns, ruler(), reading, exact=not reads_once(y_true))
+        return (as_sample(summed), None) if isinstance(summed, Summary) else (as_sample(total_of(summed)), summed)
+    elif any(name is not None for name in named.values()):
+        _require_names_alone(y_prob, sample_weight)
+        data = RowSample(_frame_rows(unwrapped(y_true), by, named, reading).owned())
     elif y_prob is None:
         raise InputError("y_prob is missing. Pass y_true and y_prob, a Summary, or a frame with outcome= and prediction=.")
-    data = RowSample(read_rows(y_true, y_prob, sample_weight, nan=nan, pos_label=pos_label, names=called))
-    if by is None:
-        return data, None
-    return data, {"y_true": data, "by": by}
+    else:
+        groups = () if by is None else (("by", by),)
+        data = RowSample(read_rows(y_true, y_prob, sample_weight, reading, by=groups).owned())
+    return data, None if data.given.by is None else data
+
+
+def _require_names_alone(y_prob: Any, sample_weight: Any) -> None:
+    if y_prob is not None or sample_weight is not None:
+        raise InputError("y_prob, sample_weight: a frame's columns are named by prediction= and weight=.")
 
 
 def _are_summaries(given: Mapping[Any, Any]) -> bool:
     return len(given) > 0 and all(isinstance(value, Summary) for value in given.values())
 
 
-def _columns(frame: Any, y_prob: Any, sample_weight: Any, by: Any, names: dict[str, str | None]) -> tuple[Any, Any, Any, Any]:
-    """Columns of a frame by name."""
-    if y_prob is not None or sample_weight is not None:
-        raise InputError("y_prob, sample_weight: a frame's columns are named by prediction= and weight=.")
-    for needed in ("outcome", "prediction"):
-        if names[needed] is None:
-            raise InputError(f"{needed} is missing. Name the frame's column, for example {needed}='y'.")
-    columns = [None if name is None else column_of(frame, name) for name in names.values()]
-    return columns[0], columns[1], columns[2], _groups_of(frame, by, str(names["prediction"]))
+def _frame_rows(frame: Any, by: Any, named: Mapping[str, Any], reading: Reading) -> Rows:
+    """Columns of a frame by name; groups are the columns that `by` names or lists, else what it holds itself."""
+    columns = Columns(**named)
+    if by is not None and _names_columns(by, frame, columns):
+        return read_columns(frame, replace(columns, by=column_names(by)), reading)
+    return read_columns(frame, columns, reading, by=() if by is None else (("by", by),))
 
 
-def _groups_of(frame: Any, by: Any, prediction: str) -> Any:
-    """The group of each row: of the column that `by` names, of the columns that it lists, else what it holds itself."""
+def _names_columns(by: Any, frame: Any, columns: Columns) -> bool:
+    """Whether `by` is the name of a column or a list of names, not the group of each row."""
     if isinstance(by, str):
-        return column_of(frame, by)
-    if not (isinstance(by, list | tuple) and by and all(isinstance(name, str) for name in by)):
-        return by
-    if not set(by) <= set(column_names(frame)) and len(by) == len(column_of(frame, prediction)):
-        return by
-    columns = [group_values(column_of(frame, name), f"column {name!r}") for name in by]
-    return group_keys(columns)
+        return True
+    if not lists(by) or not isinstance(by, Sized) or not len(by) or not all(isinstance(name, str) for name in by):
+        return False
+    return set(by) <= set(columns_of(frame)) or len(by) != len(column_of(frame, columns.prediction))

@@ -16,9 +16,11 @@ from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
 from trueness.inference.evidence import DEFAULT
 from trueness.inference.simulation import Progress
+from trueness.inputs.align import aligned
+from trueness.inputs.arguments import Reading, predictor_names
 from trueness.inputs.rows import read_rows
 from trueness.metrics.registry import METRICS
-from trueness.options import check_level, check_seed
+from trueness.options import check_level, check_names, check_progress, check_seed
 from trueness.summary.summary import Summary
 
 _PAIRS = 28  # differences that are printed
@@ -175,9 +177,7 @@ def compare(
     >>> compare(y_true, {"model": y_prob, "truth": truth}, metrics=["ecce_r"]).verdict
     'truth is off by less than model (ECCE-R).'
     """
-    if isinstance(y_true, Summary) or not isinstance(predictions, Mapping):
-        raise InputError("compare needs the same rows for every predictor: pass y_true and {name: y_prob}, not summaries.")
-    rows = _read(y_true, predictions, sample_weight, nan, pos_label)
+    rows = read_predictors(y_true, predictions, sample_weight, Reading(nan=nan, pos_label=pos_label))
     return compare_rows(rows, level=level, rng=rng, metrics=metrics, progress=progress)
 
 
@@ -191,6 +191,10 @@ def compare_rows(
 ) -> Comparison:
     """`compare` for rows that are read already, of equal number and with equal outcomes and weights."""
     level, seed = check_level(level), check_seed(rng)
+    check_progress(progress)
+    metrics = check_names("metrics", metrics, DEFAULT[0])
+    if not metrics:
+        raise InputError("metrics: none given. Pass at least one to compare by.")
     rows, left_out = _common(dict(predictions))
     pairs = differences(rows, metrics=metrics, level=level, rng=seed, progress=progress)
     values: dict[str, dict[str, float]] = {metric: {} for metric in metrics}
@@ -204,23 +208,25 @@ def compare_rows(
         level=level,
         n=len(first.arrays.f),
         seed=seed,
-        notes=tuple(dict.fromkeys([*left_out, *(note for each in rows.values() for note in each.summary().notes)])),
+        notes=tuple(dict.fromkeys([*left_out, *(note for each in rows.values() for note in each.summary().notes_on_rows)])),
         rows_in=len(next(iter(predictions.values())).given),
         predictions=rows,
     )
 
 
-def _read(y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, nan: str, pos_label: Any) -> dict[str, RowSample]:
-    """Rows of every predictor."""
-    if len({str(name) for name in predictions}) < len(predictions):
-        listed = ", ".join(map(show, predictions))
-        raise InputError(f"predictions: two of the names {listed} print the same. Give each predictor its own name.")
+def read_predictors(
+    y_true: Any, predictions: Mapping[str, Any], sample_weight: Any, reading: Reading, what: str = "compare"
+) -> dict[str, RowSample]:
+    """Rows of every predictor, all matched by their index where they have one."""
+    if isinstance(y_true, Summary):
+        raise InputError(f"{what} needs the same rows for every predictor: pass y_true and {{name: y_prob}}, not summaries.")
+    names = predictor_names(predictions)
+    called = ("y_true", *(f"predictions[{show(name)}]" for name in names), "sample_weight")
+    (y_true, *columns, sample_weight), _ = aligned([y_true, *predictions.values(), sample_weight], called, reading.align)
     outcomes, weights = (copies(column, len(predictions)) for column in (y_true, sample_weight))
     return {
-        str(name): RowSample(
-            read_rows(y, y_prob, w, nan=nan, pos_label=pos_label, names=("y_true", str(name), "sample_weight"))
-        )
-        for (name, y_prob), y, w in zip(predictions.items(), outcomes, weights, strict=True)
+        name: RowSample(read_rows(y, y_prob, w, reading, names=("y_true", column, "sample_weight")).owned())
+        for name, column, y_prob, y, w in zip(names, called[1:-1], columns, outcomes, weights, strict=True)
     }
 
 

@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Floats
+from trueness._values import show
 from trueness.errors import InputError
 from trueness.inputs.classes import blocks, read_labels, read_table
+from trueness.options import check_choice
 
 Ties = Literal["all", "first"]
 Labels = NDArray[np.int8]
@@ -111,8 +113,7 @@ def top_k(
     >>> top_k([2, 0], [[0.5, 0.25, 0.25], [0.125, 0.5, 0.375]], 2, ties="first")
     (array([0, 0], dtype=int8), array([0.75 , 0.875]))
     """
-    if ties not in ("all", "first"):
-        raise InputError(f"ties: {ties!r} is not a choice. Give 'all' or 'first'.")
+    check_choice("ties", ties, ("all", "first"))
     table = read_table(proba, classes)
     k = _checked_k(k, table.width)
     codes = read_labels(y_true, proba, table)
@@ -179,5 +180,5 @@ def _checked_k(k: int, width: int) -> int:
     except TypeError:
         count = 0
     if isinstance(k, bool) or not 1 <= count <= width:
-        raise InputError(f"k: {k!r} is not a number of classes. Give a whole number from 1 to {width}.")
+        raise InputError(f"k: {show(k)} is not a number of classes. Give a whole number from 1 to {width}.")
     return count

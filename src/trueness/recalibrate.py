@@ -8,9 +8,10 @@ from trueness._types import Floats
 from trueness.curves.smooth_curve import smooth_curve
 from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
-from trueness.inputs.rows import read_rows
+from trueness.inputs.rows import read_predictions, read_rows
 from trueness.options import check_bandwidth, check_seed
 from trueness.smoothing.cosine import smoothed_nodes
+from trueness.smoothing.kernel import WIDEST
 
 _STEPS = 4096
 
@@ -45,8 +46,8 @@ class SmoothRecalibrator:
 
     def fit(self, y_prob: Any, y_true: Any, sample_weight: Any = None) -> Self:
         """Learn the smooth curve from predictions and outcomes; note the order, which is scikit-learn's (X, y)."""
-        bandwidth = None if self.bandwidth is None else check_bandwidth(self.bandwidth)
-        data = RowSample(read_rows(y_true, _one_column(y_prob), sample_weight))
+        bandwidth = None if self.bandwidth is None else check_bandwidth(self.bandwidth, largest=WIDEST)
+        data = RowSample(read_rows(y_true, y_prob, sample_weight))
         curve = smooth_curve(data, bandwidth=bandwidth)
         self.bandwidth_ = curve.bandwidth
         self.smooth_ece_ = curve.smooth_ece
@@ -58,7 +59,7 @@ class SmoothRecalibrator:
         return self
 
     def predict(self, y_prob: Any) -> Floats:
-        """The mean of the recalibrated prediction."""
+        """The mean of the recalibrated prediction: an array in the order of the rows, whatever they were kept in."""
         return np.interp(self._checked(y_prob), self._t, self._mean)
 
     def sample(self, y_prob: Any, *, rng: Any = None) -> Floats:
@@ -70,9 +71,7 @@ class SmoothRecalibrator:
     def _checked(self, y_prob: Any) -> Floats:
         if not hasattr(self, "bandwidth_"):
             raise _not_fitted()
-        y_prob = _one_column(y_prob)
-        n = len(y_prob)
-        return RowSample(read_rows(np.zeros(n, dtype=np.int8), y_prob, names=("rows", "y_prob", "sample_weight"))).arrays.f
+        return read_predictions(y_prob)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name."""
@@ -108,12 +107,6 @@ def _not_fitted() -> Exception:
         return InputError("this SmoothRecalibrator is not fitted yet. Call fit(y_prob, y_true) first.")
     error: Exception = NotFittedError("this SmoothRecalibrator is not fitted yet. Call fit(y_prob, y_true) first.")
     return error
-
-
-def _one_column(y_prob: Any) -> Any:
-    """Scores as they are, or the one column of a two-dimensional array."""
-    shape = getattr(y_prob, "shape", None)
-    return np.asarray(y_prob)[:, 0] if shape is not None and len(shape) == 2 and shape[1] == 1 else y_prob
 
 
 def _reflected(x: Floats) -> Floats:

@@ -193,6 +193,16 @@ def test_a_full_disk_is_3():
     assert b"Exception ignored" not in done.stderr
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a shell that closes streams")
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
+def test_nobody_to_tell_leaves_the_exit_code(stderr):
+    if stderr.endswith("full") and not os.path.exists("/dev/full"):
+        pytest.skip("needs /dev/full")
+    for arguments, code in (("demo", 0), ("demo -o nowhere/a.html", 2), ("assess nothing.csv -y y -p p --debug", 2), ("", 2)):
+        command = f'"{sys.executable}" -m trueness {arguments} {stderr}'
+        assert subprocess.run(["bash", "-c", command], capture_output=True, timeout=120, check=False).returncode == code
+
+
 # The table and the data
 
 

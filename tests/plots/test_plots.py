@@ -3,11 +3,21 @@
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection
 
 import trueness
-from trueness import CalibrationDisplay, TruenessError, bin_sweep, cumulative_curve, plot_compare, plot_pair, reliability_curve
+from trueness import (
+    CalibrationDisplay,
+    TruenessError,
+    bin_sweep,
+    compare,
+    cumulative_curve,
+    plot_compare,
+    plot_pair,
+    reliability_curve,
+)
 from trueness.demo import make_demo
 
 
@@ -113,6 +123,44 @@ def test_pair_sweep_and_comparison() -> None:
         plot_compare(y, {str(k): f for k in range(7)})
 
 
+NAMES = {
+    "_hidden": "_hidden",
+    "$x^$": "$x^$",
+    "50 % of $5 and $6": "50 % of $5 and $6",
+    "a\ud800b": "a\\ud800b",
+    "two\nlines": "two\\nlines",
+    "n" * 150 + "m" * 150: "nnnnnnnnnnnn…mmmmmmmmmmm",
+}
+
+
+@pytest.mark.parametrize("way", ["plot_compare", "Comparison.plot"])
+def test_names_are_shown_as_they_are(way, tmp_path) -> None:
+    y, f, _ = make_demo(500)
+    predictions = {name: f ** (1 + k / 10) for k, name in enumerate(NAMES)}
+    figure = plot_compare(y, predictions) if way == "plot_compare" else compare(y, predictions, metrics=["brier_score"]).plot()
+    for ax in figure.axes:
+        texts = [text for text in ax.get_legend().get_texts() if not text.get_text().startswith("noise")]
+        assert [text.get_text().strip().rpartition(": ")[0] for text in texts] == list(NAMES.values())
+        assert not any(text.get_parse_math() for text in texts)
+    figure.savefig(tmp_path / "compare.svg")  # draws every letter, as text that can be read again
+    figure.canvas.draw()
+    for ax in figure.axes:
+        box = ax.get_legend().get_window_extent()
+        assert box.width < 1.1 * ax.get_window_extent().width
+
+
+def test_predictors_need_names_of_their_own() -> None:
+    y, f = data("few")
+    with pytest.raises(TruenessError, match=r"predictions: two of the names 1, '1' print the same"):
+        plot_compare(y, {1: f, "1": f**2})
+    with pytest.raises(
+        TruenessError, match=r"predictions: a list does not name its predictors\. Pass y_true and \{name: y_prob\}"
+    ):
+        plot_compare(y, [f, f**2])
+    with pytest.raises(TruenessError, match=r"predictions\['two.+lines'\]: 50 of 50 values are outside"):
+        plot_compare(y, {"two\nlines": f + 2})
+
+
 def test_given_axes_are_used_and_nothing_is_shown() -> None:
     y, f = data("plain")
     figure, ax = plt.subplots()
@@ -137,6 +185,13 @@ def test_display_in_the_manner_of_scikit_learn() -> None:
     direct = CalibrationDisplay.from_predictions(y == "yes", model.predict_proba(x)[:, 1], kind="binned", bins=5)
     np.testing.assert_array_equal(display.curve.outcome, direct.curve.outcome)
     assert display.figure_ is display.ax_.figure
+    masked = np.ma.array(y, mask=np.arange(300) == 7)
+    for labels in (masked, pd.Series(y).where(np.arange(300) != 7)):
+        with pytest.raises(TruenessError, match=r"y: 1 of 300 values is missing or not finite \(first: row 7"):
+            CalibrationDisplay.from_estimator(model, x, labels, kind="binned")
+    turned = pd.Series(y).sample(frac=1, random_state=0)
+    with pytest.raises(TruenessError, match=r"y: \d+ of 300 index labels are not in the order of X"):
+        CalibrationDisplay.from_estimator(model, pd.DataFrame(x), turned, kind="binned")
     three = LogisticRegression().fit(x, rng.integers(0, 3, 300))
     with pytest.raises(TruenessError, match="two classes"):
         CalibrationDisplay.from_estimator(three, x, y)

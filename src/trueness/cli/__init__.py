@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from trueness.cli.commands import cli
-from trueness.cli.exits import OK, Settings, escape_unprintable, signals_end_cleanly, tell
+from trueness.cli.exits import OK, Settings, open_streams, signals_end_cleanly, tell
 
 __all__ = ["cli", "main"]
 
@@ -16,7 +16,7 @@ _COMPLETE = "_TRUENESS_COMPLETE"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
     settings = Settings()
-    escape_unprintable()
+    open_streams()
     with signals_end_cleanly():
         try:
             _run(list(sys.argv[1:] if arguments is None else arguments), settings)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from trueness._json import plain
-from trueness._text import group_name, percent
+from trueness._text import clean, group_name, percent
 from trueness.assessment import Assessment
 from trueness.data.sample import Sample, as_sample
 from trueness.inference.groups import SMALLEST, group_parts
@@ -46,16 +46,18 @@ def parse_limits(limits: Sequence[str], *, upper: bool) -> list[tuple[Metric, fl
 
             near = get_close_matches(name, numeric, n=1)
             guess = f" Did you mean {near[0]!r}?" if near else ""
-            raise click.UsageError(f"--max {given}: there is no metric {name!r}; there are {', '.join(numeric)}.{guess}")
+            raise click.UsageError(f"--max {clean(given)}: there is no metric {name!r}; there are {', '.join(numeric)}.{guess}")
         try:
             limit = float(text)
         except ValueError:
             limit = math.nan
         if not equals or not math.isfinite(limit) or limit < 0:
-            raise click.UsageError(f"--max {given}: write METRIC=VALUE with a number of at least 0, such as {name}=0.02.")
+            raise click.UsageError(
+                f"--max {clean(given)}: write METRIC=VALUE with a number of at least 0, such as {name}=0.02."
+            )
         if upper and not numeric[name].has_interval:
             known = ", ".join(other for other, metric in numeric.items() if metric.has_interval)
-            raise click.UsageError(f"--max {given} --upper: {name} has no interval; these have: {known}.")
+            raise click.UsageError(f"--max {clean(given)} --upper: {name} has no interval; these have: {known}.")
         parsed.append((numeric[name], limit))
     return parsed
 

@@ -76,7 +76,7 @@ def demo(out: str) -> None:
         assessment = assess(y_true, y_prob, progress=bars.drawing)
         assessment.report(out, title="trueness demo")
     click.echo(textwrap.fill(f"{len(y_true)} predictions with known truth. {PLANTED}", width=100))
-    click.echo(f"\n{assessment}\n\nThe report is in {out}.")
+    click.echo(f"\n{assessment}\n\nThe report is in {clean(str(out), 1000)}.")
 
 
 @cli.command(short_help="Is it off, by how much, where, how sure?")
@@ -111,7 +111,9 @@ def report(data: Data, level: float, rng: int, as_json: bool, out: str, title: s
     checked_output(out, data.paths)
     _, assessment = _assessed(data, level, rng)
     write_report(assessment, out, title=title, source=data.shown)
-    echo_json(assessment.to_dict()) if as_json else click.echo(f"{assessment.verdict}\n\nThe report is in {out}.")
+    echo_json(assessment.to_dict()) if as_json else click.echo(
+        f"{assessment.verdict}\n\nThe report is in {clean(str(out), 1000)}."
+    )
 
 
 def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> tuple[dict[str, Any], Any]:
@@ -234,7 +236,7 @@ def _save(value: Any, out: str) -> None:
     value.save(out)
     groups = f"{len(value)} groups, " if hasattr(value, "axes") else ""
     notes = (f"Note: {clean(note, most=1000)}" for note in value.notes)
-    click.echo("\n".join([f"{out}: {groups}{value.n} rows", *notes]))
+    click.echo("\n".join([f"{clean(str(out), 1000)}: {groups}{value.n} rows", *notes]))
 
 
 @cli.command(short_help="Add summaries.")
@@ -294,7 +296,7 @@ def reproduce(paper: str, quick: bool, data: str | None, form: str, rng: int, as
         redone = run(paper, quick=quick, data=data, out=folder, form=form, seed=rng, progress=bars.step)
     echo_json(redone.to_dict()) if as_json else click.echo(str(redone))
     if not as_json and redone.figures:
-        click.echo(f"{len(redone.figures)} figures are in {folder}.")
+        click.echo(f"{len(redone.figures)} figures are in {clean(str(folder), 1000)}.")
 
 
 def _reproduce_of_a_checkout() -> Any:

@@ -107,7 +107,7 @@ def load(data: Data, progress: Progress | None) -> dict[str, Any]:
         with open_files(paths, columns, data.reading()) as files:
             rows = files.rows_up_to(IN_MEMORY, progress)
             if rows is not None:
-                return {**_judged({"y_true": RowSample(rows.checked(columns.prediction))}), "by": rows.groups}
+                return dict(_judged({"y_true": RowSample(rows.checked(columns.prediction))}))
             reduce = files.record if columns.by else files.summary
             return {"y_true": reduce(ruler(), progress, exact=True)}
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TextIO, TypeVar
 
 import click
 
@@ -62,17 +62,17 @@ def tell(fault: BaseException, settings: Settings) -> int:
     if isinstance(fault, click.exceptions.Exit):  # --help and --version have said what they had to
         return fault.exit_code
     if settings.debug:
-        traceback.print_exception(fault)
+        _echo("".join(traceback.format_exception(fault)).rstrip())
     match fault:
         case SystemExit(code=int(code)):
             return code
         case KeyboardInterrupt() | click.Abort():
             return INTERRUPTED
         case BrokenPipeError():  # the reader, such as head, has seen enough
-            _drop_stdout()
+            _drop(sys.stdout)
             return OK
         case click.exceptions.NoArgsIsHelpError():
-            click.echo(fault.format_message(), err=True)
+            _echo(fault.format_message())
             return BAD_INPUT
         case click.UsageError():
             hint = f" Try '{fault.ctx.command_path} --help'." if fault.ctx else ""
@@ -84,7 +84,7 @@ def tell(fault: BaseException, settings: Settings) -> int:
         case click.ClickException():
             return _say(BAD_INPUT, "usage", fault.format_message(), settings)
         case OSError():
-            _drop_stdout()
+            _drop(sys.stdout)
             return _say(ENVIRONMENT, "environment", str(fault), settings)
         case MemoryError() | ImportError() | RuntimeError() if _lacks_memory(fault):
             return _say(ENVIRONMENT, "environment", f"out of memory. {fault}".rstrip(), settings)
@@ -99,24 +99,31 @@ def _lacks_memory(fault: BaseException) -> bool:
 
 
 def _say(code: int, kind: str, message: str, settings: Settings) -> int:
-    if settings.error_format == "json":
-        click.echo(json.dumps({"error": kind, "message": message, "exit_code": code}), err=True)
-    else:
-        click.echo(f"trueness: {message}", err=True)
+    fault = {"error": kind, "message": message, "exit_code": code}
+    _echo(json.dumps(fault) if settings.error_format == "json" else f"trueness: {message}")
     return code
 
 
-def escape_unprintable() -> None:
-    """Write what the terminal's encoding lacks as an escape instead of failing."""
+def _echo(text: str) -> None:
+    try:
+        click.echo(text, err=True)
+    except OSError:  # nobody can be told; the exit code still says it
+        _drop(sys.stderr)
+
+
+def open_streams() -> None:
+    """A closed stderr takes what is written and shows it nowhere; what a stream's encoding lacks is written as an escape."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - to the end; also no other file becomes descriptor 2
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _drop_stdout() -> None:
+def _drop(stream: TextIO) -> None:
     """Send what is still buffered nowhere, so that the interpreter does not stumble over it while closing."""
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, ValueError, AttributeError):
         return
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from trueness._atomic import undone_by
+from trueness._atomic import is_device, undone_by
 
 
 def echo_json(value: Any) -> None:
@@ -30,7 +30,7 @@ def checked_output(path: str, inputs: tuple[str, ...] = ()) -> str:
         raise click.UsageError(f"{folder!r} is not a directory; make it first, or give another name.")
     if not os.access(folder, os.W_OK):
         raise PermissionError(13, "the folder is not writable", folder)
-    if os.path.lexists(path) and not os.path.islink(path) and not os.path.isfile(path):
+    if is_device(path):
         raise click.UsageError(f"{path!r} is a pipe or a device, and would be replaced by a file; give another name.")
     for given in listed(inputs) if inputs else ():
         if os.path.exists(path) and os.path.exists(given) and os.path.samefile(path, given):

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+import numpy as np
+
+from trueness._frozen import frozen
 from trueness._json import plain
 
 
@@ -11,6 +14,11 @@ class Curve:
     """Columns of equal length and the settings they were made with."""
 
     columns: ClassVar[tuple[str, ...]] = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if isinstance(array := getattr(self, field.name), np.ndarray):
+                object.__setattr__(self, field.name, frozen(array))
 
     def table(self) -> dict[str, Any]:
         """The columns by name, as arrays: a data frame library takes this as it is."""

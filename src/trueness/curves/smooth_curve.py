@@ -14,7 +14,7 @@ from trueness.metrics.drawing import normal_quantile
 from trueness.metrics.smooth import smooth_ece
 from trueness.options import check_bandwidth, check_level, check_seed
 from trueness.smoothing.cosine import REACH, smoothed
-from trueness.smoothing.kernel import grid_for, near_points, reflected_kernel
+from trueness.smoothing.kernel import WIDEST, grid_for, near_points, reflected_kernel
 from trueness.smoothing.smoothed import grid_cells, smoothed_masses
 
 DRAWS = 999
@@ -89,7 +89,7 @@ def smooth_curve(
     alpha, seed = 1 - check_level(level), check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
     value = smooth_ece(sample)
-    sigma = max(value, _NARROWEST) if bandwidth is None else max(check_bandwidth(bandwidth), _NARROWEST)
+    sigma = max(value, _NARROWEST) if bandwidth is None else max(check_bandwidth(bandwidth, largest=WIDEST), _NARROWEST)
     t = grid_for(sigma)
     ones, zeros = (np.maximum(smoothed(a, sigma, len(t) - 1)[0], 0.0) for a in cosine_sums(sample, sigma))
     density = ones + zeros

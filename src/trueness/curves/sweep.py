@@ -1,6 +1,6 @@
 """How much a binned error depends on its bins: the sweep over their number."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from trueness.errors import InputError
 from trueness.metrics.binned import binned_ece
 from trueness.metrics.logit_smoothed import logit_smoothed_ece
 from trueness.metrics.smooth import smooth_ece
-from trueness.options import check_bins
+from trueness.options import check_bin_counts
 
 BINS = (1, 2, 3, 5, 8, 10, 15, 20, 25, 50, 100)
 
@@ -38,7 +38,7 @@ def bin_sweep(
     y_true: Given,
     y_prob: Values | None = None,
     *,
-    bins: Sequence[int] = BINS,
+    bins: Iterable[int] | int = BINS,
     strategy: Literal["uniform", "quantile"] = "uniform",
     norm: Literal["l1", "l2"] = "l1",
     weighting: Literal["mass", "width"] = "mass",
@@ -63,9 +63,9 @@ def bin_sweep(
     -------
     BinSweep
     """
-    if len(bins) == 0:
+    counts = check_bin_counts(bins)
+    if not counts:
         raise InputError("bins: no numbers of bins. Pass at least one, for example (5, 10, 20).")
-    counts = [check_bins(count) for count in bins]
     settings: dict[str, Any] = {"strategy": strategy, "norm": norm, "weighting": weighting}
     sample = as_sample(y_true, y_prob, sample_weight)
     return BinSweep(

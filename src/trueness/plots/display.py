@@ -4,8 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from trueness._values import native, show
 from trueness.curves.reliability import reliability_curve
+from trueness.data.row_sample import RowSample
+from trueness.data.sample import NAMES, copies
 from trueness.errors import InputError
+from trueness.inputs.align import aligned
+from trueness.inputs.arguments import Reading
+from trueness.inputs.containers import as_column
+from trueness.inputs.labels import Observed
+from trueness.inputs.rows import read_rows
 from trueness.plots.draw import draw
 
 
@@ -36,10 +44,23 @@ class CalibrationDisplay:
         cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None, kind: str = "smooth", **options: Any
     ) -> "CalibrationDisplay":
         """Draw outcomes against `estimator.predict_proba(X)` of its second class."""
-        proba = estimator.predict_proba(X)
+        if not hasattr(estimator, "predict_proba"):
+            raise InputError(f"estimator: a {type(estimator).__name__} has no predict_proba. Pass a fitted classifier.")
+        (_, labels), _ = aligned([X, y], ("X", "y"), None)
+        proba = np.asarray(estimator.predict_proba(X))
         if proba.ndim != 2 or proba.shape[1] != 2:
             raise InputError(f"estimator: predict_proba gives shape {proba.shape}; two classes are wanted. Use one_vs_rest.")
-        positive = estimator.classes_[1]
-        return cls.from_predictions(
-            np.asarray(y) == positive, proba[:, 1], sample_weight=sample_weight, ax=ax, kind=kind, **options
-        )
+        labels, looked_at = copies(labels, 2)
+        _require_classes(looked_at, list(estimator.classes_))
+        event = Reading(pos_label=native(estimator.classes_[1]))
+        rows = read_rows(labels, proba[:, 1], sample_weight, event, names=("y", *NAMES[1:]))
+        return cls.from_predictions(RowSample(rows), None, ax=ax, kind=kind, **options)
+
+
+def _require_classes(labels: Any, classes: list[Any]) -> None:
+    """Labels that the estimator does not know would count as the other class."""
+    column = as_column(labels, "y")
+    unknown = [label for label in Observed().add(column).counts if label not in classes]
+    if unknown:
+        known = ", ".join(map(show, classes))
+        raise InputError(f"y: {show(unknown[0])} is not a class of the estimator, which are {known}. Pass labels among these.")

@@ -10,6 +10,7 @@ from trueness.curves.cumulative_curve import CumulativeCurve
 from trueness.curves.isotonic_curve import IsotonicCurve
 from trueness.curves.smooth_curve import SmoothCurve
 from trueness.curves.sweep import BinSweep
+from trueness.errors import InputError
 from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION, axes, legend, muted, strip, unit_square
 
 _THINNEST, _WIDEST = 0.5, 3.5
@@ -20,7 +21,9 @@ def draw(curve: Any, ax: Any = None, **options: Any) -> Any:
     for kind, function in _BY_KIND.items():
         if isinstance(curve, kind):
             return function(curve, ax, **options)
-    raise TypeError(f"{type(curve).__name__} is not a curve of trueness")
+    raise InputError(
+        f"curve: a {type(curve).__name__} is not a curve. Pass what reliability_curve or cumulative_curve returns."
+    )
 
 
 def draw_smooth(curve: SmoothCurve, ax: Any = None, *, color: Any = BLUE, label: str | None = None, bands: bool = True) -> Any:

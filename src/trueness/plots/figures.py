@@ -4,13 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueness._types import Rng, Values
+from trueness._values import show
+from trueness.comparison import read_predictors
 from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
 from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
 from trueness.data.row_sample import RowSample
-from trueness.data.sample import Given, as_sample, copies, row_sample
+from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
+from trueness.inputs.arguments import Reading
 from trueness.plots.draw import draw_cumulative, draw_smooth
-from trueness.plots.style import CYCLE, LINES, legend
+from trueness.plots.style import CYCLE, LINES, legend, legend_name
 
 
 def plot_pair(
@@ -80,12 +83,7 @@ def plot_compare(y_true: Any, predictions: Mapping[str, Any], *, sample_weight: 
     -------
     matplotlib Figure
     """
-    outcomes, weights = (copies(column, len(predictions)) for column in (y_true, sample_weight))
-    rows = {
-        name: row_sample(y, y_prob, w, what="plot_compare")
-        for (name, y_prob), y, w in zip(predictions.items(), outcomes, weights, strict=True)
-    }
-    return draw_compare(rows, figure=figure)
+    return draw_compare(read_predictors(y_true, predictions, sample_weight, Reading(), "plot_compare"), figure=figure)
 
 
 def draw_compare(predictions: Mapping[str, RowSample], *, figure: Any = None) -> Any:
@@ -95,11 +93,11 @@ def draw_compare(predictions: Mapping[str, RowSample], *, figure: Any = None) ->
     figure = _figure(figure)
     left, right = figure.subplots(1, 2)
     for (name, data), color, style in zip(predictions.items(), CYCLE, LINES, strict=False):
-        smooth = smooth_curve(data)
-        draw_smooth(smooth, left, color=color, bands=False, label=f"{name}: SmoothECE {smooth.smooth_ece:.3g}")
+        smooth, shown = smooth_curve(data), legend_name(name)
+        draw_smooth(smooth, left, color=color, bands=False, label=f"{shown}: SmoothECE {smooth.smooth_ece:.3g}")
         left.collections[-1].set_linestyle(style)
         curve = cumulative_curve(data)
-        draw_cumulative(curve, right, color=color, worst=False, label=f"{name}: ECCE-R {curve.ecce.range:.3g}")
+        draw_cumulative(curve, right, color=color, worst=False, label=f"{shown}: ECCE-R {curve.ecce.range:.3g}")
         right.lines[-1].set_linestyle(style)
     for ax in (left, right):
         _once(ax)
@@ -121,6 +119,8 @@ def _once(ax: Any) -> None:
 
 def _figure(figure: Any) -> Any:
     if figure is not None:
+        if not hasattr(figure, "add_subplot"):
+            raise InputError(f"figure: {show(figure)} is not a figure. Pass for example that of plt.figure().")
         return figure
     import matplotlib.pyplot as plt
 

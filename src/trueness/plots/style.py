@@ -4,6 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from trueness._text import clean
+from trueness._values import show
+from trueness.errors import InputError
+
 # Okabe and Ito's palette: told apart with any colour vision, and in grey by lightness.
 BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW = (
     "#0072B2",
@@ -21,6 +25,8 @@ LINES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 1)))
 def axes(ax: Any) -> Any:
     """The axes to draw on; new ones where none are given."""
     if ax is not None:
+        if not hasattr(ax, "spines"):
+            raise InputError(f"ax: {show(ax)} is not the axes of a figure. Pass for example those of plt.subplots().")
         return ax
     import matplotlib.pyplot as plt
 
@@ -44,13 +50,21 @@ def unit_square(ax: Any, *, soft: bool) -> None:
     ax.set_ylabel("mean soft label" if soft else "share that happened")
 
 
+def legend_name(name: str) -> str:
+    """A name from data as a legend shows it: on one line, cut where it is long, and not hidden where it begins with _."""
+    shown = clean(name, 24)
+    return f" {shown}" if shown.startswith("_") else shown
+
+
 def legend(ax: Any) -> None:
-    """What is what, where it hides least."""
+    """What is what, where it hides least; a dollar is a dollar."""
     handles, labels = ax.get_legend_handles_labels()
     if labels:
-        ax.legend(
+        drawn = ax.legend(
             handles, labels, loc="best", fontsize="small", framealpha=0.6, edgecolor="none", handlelength=1.4, borderpad=0.2
         )
+        for text in drawn.get_texts():
+            text.set_parse_math(False)
 
 
 def strip(ax: Any, x: Any, height: Any, color: Any, *, share: float = 0.1) -> None:

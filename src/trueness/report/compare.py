@@ -8,6 +8,7 @@ from trueness._atomic import write_atomically
 from trueness._text import clean
 from trueness.comparison import Comparison
 from trueness.curves.smooth_curve import smooth_curve
+from trueness.options import check_path, check_text
 from trueness.report.html import part
 from trueness.report.svg import several_svg
 
@@ -18,12 +19,12 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 def write_comparison(comparison: Comparison, path: str | os.PathLike[str], *, title: str = "Comparison") -> None:
     """Write the page; the file appears whole or not at all."""
-    write_atomically(path, render_comparison(comparison, title=title).encode("utf-8"))
+    write_atomically(check_path("path", path), render_comparison(comparison, title=title).encode("utf-8"))
 
 
 def render_comparison(comparison: Comparison, *, title: str = "Comparison") -> str:
     """The page as text; it has no script."""
-    name = escape(clean(title, 200))
+    name = escape(clean(check_text("title", title), 200))
     head = (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'

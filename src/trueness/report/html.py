@@ -23,6 +23,7 @@ from trueness.curves.smooth_curve import cosine_sums
 from trueness.data.sample import Sample
 from trueness.inference.groups import GroupTest
 from trueness.metrics.registry import METRICS
+from trueness.options import check_path, check_text
 from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, smooth_svg
 from trueness.report.words import COLUMNS
 
@@ -37,11 +38,12 @@ def write_report(
     assessment: Assessment, path: str | os.PathLike[str], *, title: str = "Calibration report", source: str = ""
 ) -> None:
     """Write the page; the file appears whole or not at all."""
-    write_atomically(path, render(assessment, title=title, source=source).encode("utf-8"))
+    write_atomically(check_path("path", path), render(assessment, title=title, source=source).encode("utf-8"))
 
 
 def render(assessment: Assessment, *, title: str = "Calibration report", source: str = "") -> str:
     """The page as text."""
+    title = clean(check_text("title", title), 200)
     script, style = part("page.js"), part("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
@@ -49,10 +51,10 @@ def render(assessment: Assessment, *, title: str = "Calibration report", source:
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(clean(title, 200))}</title><style>{style}</style></head>"
+        f"<title>{escape(title)}</title><style>{style}</style></head>"
     )
     parts = [
-        f"<h1>{escape(clean(title, 200))}</h1>",
+        f"<h1>{escape(title)}</h1>",
         f'<p class="verdict">{_unbroken(escape(assessment.verdict))}</p>',
         _metrics(assessment),
         _diagrams(assessment),
@@ -118,7 +120,9 @@ def _diagrams(assessment: Assessment) -> str:
         f"prediction. {bands}Blue band: {percent(assessment.level)} confidence, pointwise, without the bias of smoothing. "
         "Along the bottom: where the predictions are.</figcaption></figure>"
     )
-    worst = "" if assessment.error.worst is None else f"Marked: {escape(assessment.error.worst.described)}. "
+    marked, test = assessment.located.worst, assessment.test
+    left_out = "" if test.rest is None else f"Left out: {test.contradictions} certain predictions that were wrong. "
+    worst = left_out + ("" if marked is None else f"Marked: {escape(marked.described)}. ")
     cumulative = (
         f"<figure>{cumulative_svg(assessment.cumulative_curve)}<output id='cumulative-reading'></output><figcaption>Outcomes "
         f"less predictions, added up in the order of the scores: where the line falls, predictions are too high. {worst}The "
