@@ -167,8 +167,22 @@ _ENGINES = (
     mutant(
         "compiled-rounds-down",
         "engines/arrays/compiled.py",
-        "np.int64((square * r) * _TWO31 + 0.5)",
-        "np.int64((square * r) * _TWO31)",
+        "np.floor((square * r) * _TWO31 + 0.5)",
+        "np.floor((square * r) * _TWO31)",
+        ENGINES + "arrays/test_summarize.py",
+    ),
+    mutant(
+        "bins-correction-dropped",
+        "engines/arrays/compiled.py",
+        "k = k - 1.0 if x < k / bins else k",
+        "k = k",
+        ENGINES + "arrays/test_bins.py",
+    ),
+    mutant(
+        "extremes-part-too-narrow",
+        "engines/arrays/compiled.py",
+        "row[5] = max(row[5], bits)",
+        "row[5] = bits",
         ENGINES + "arrays/test_summarize.py",
     ),
     mutant(
@@ -199,12 +213,33 @@ _ENGINES = (
         '2 * cell + 1 - columns["label"].long()',
         ENGINES + "torch",
     ),
+    mutant(
+        "torch-state-of-other-options",
+        "torch.py",
+        "if given != settings:",
+        "if len(given) != len(settings):",
+        ENGINES + "torch",
+    ),
+    mutant(
+        "torch-sums-counted-twice",
+        "torch.py",
+        "for _, token, _ in processes if token",
+        "for _, token, _ in ()",
+        ENGINES + "torch",
+    ),
+    mutant(
+        "torch-host-counts-all",
+        "engines/torch/host.py",
+        "len(scores) - len(left)",
+        "len(scores)",
+        ENGINES + "torch/test_host.py",
+    ),
     mutant("torch-edge-open", "engines/torch/sums.py", "cell += g >= ", "cell += g > ", ENGINES + "torch"),
     mutant(
         "sql-identifier-unquoted",
         "engines/sql/text.py",
-        "quoted = name.replace(words.quote, words.quote * 2)",
-        "quoted = name",
+        "escapes = {words.quote: words.quote * 2} if words.name_escapes is None else words.name_escapes",
+        "escapes = {}",
         ENGINES + "frames/test_frames.py::test_sql_quotes_names_and_labels",
     ),
     mutant(
@@ -227,8 +262,8 @@ _DATA = (
     mutant(
         "rows-brier-unweighted",
         "data/row_sample.py",
-        "(a.w * squares).sum() / a.w.sum()",
-        "squares.mean()",
+        "a.w[first:last] * (e * e)",
+        "e * e",
         METRICS + "test_scores.py",
     ),
     mutant(
@@ -258,9 +293,30 @@ _DATA = (
     mutant(
         "points-null-at-one-half",
         "data/points.py",
-        "np.clip(expected / n, 0.0, 1.0)",
+        "np.clip(self._expected / n, 0.0, 1.0)",
         "np.full(len(n), 0.5)",
         INFERENCE + "test_significance.py",
+    ),
+    mutant(
+        "binomials-complement-kept",
+        "data/binomials.py",
+        "often = self.p > 0.5",
+        "often = self.p > 1.5",
+        "tests/data/test_binomials.py",
+    ),
+    mutant(
+        "draws-spread-not-taken-out",
+        "smoothing/draws.py",
+        "[:, None] ** -2",
+        "[:, None] ** 0",
+        "tests/smoothing/test_draws.py",
+    ),
+    mutant(
+        "rows-groups-by-position",
+        "inputs/rows.py",
+        "given, notes = aligned(given, names, align)",
+        "given, notes = aligned(given[:count], names, align)[0] + given[count:], []",
+        "tests/test_assessment.py",
     ),
     mutant(
         "points-signs-always-plus",
@@ -371,8 +427,8 @@ _METRICS = (
     mutant(
         "scores-log-loss-clipped",
         "metrics/scores.py",
-        "xlogy(y, f)",
-        "xlogy(y, np.clip(f, 1e-15, 1))",
+        "np.log(f[ones])",
+        "np.log(np.clip(f[ones], 1e-15, 1))",
         METRICS + "test_scores.py",
     ),
     mutant(
@@ -385,7 +441,7 @@ _METRICS = (
     mutant(
         "scores-isotonic-unweighted",
         "metrics/scores.py",
-        "weights=runs.weight",
+        "weights=ones + zeros",
         "weights=None",
         METRICS + "test_scores.py",
     ),
@@ -536,8 +592,8 @@ _RESULTS = (
     mutant(
         "report-title-unescaped",
         "report/html.py",
-        "<h1>{escape(clean(title, 200))}</h1>",
-        "<h1>{clean(title, 200)}</h1>",
+        "<h1>{escape(title)}</h1>",
+        "<h1>{title}</h1>",
         "tests/report",
     ),
     mutant(
