@@ -13,17 +13,19 @@ from trueness.data.scales import LOGIT, Window, logit
 from trueness.metrics.drawing import Drawing, Norm, Options, Partition, Statistic
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bandwidth, check_choice, check_count, check_rng
-from trueness.smoothing.draws import STEPS, DrawGrid, linear_integrals, mean_sizes, nodes_for
+from trueness.smoothing.draws import STEPS, DrawGrid, crossing_sizes, linear_integrals, mean_sizes, nodes_for
 from trueness.smoothing.kernel import Lattice, lattice
 from trueness.smoothing.smoothed import grid_cells, sigmoid, sigmoid_link, smoothed_masses, window_for
 
 _BLOCK = 1 << 21  # kernel values held at a time by the Monte Carlo estimator
-# Of draws: kernel widths beyond which a kernel is below 1e-9, steps of a grid at most, nodes a narrow bandwidth, and logits
-# within which the sigmoid hardly bends.
+# Of draws: kernel widths beyond which a kernel is below 1e-9, steps of a grid at most, nodes in a narrow bandwidth, in an
+# ordinary one at least, logits within which the sigmoid hardly bends, groups of the middle half of rows, of all at most.
 _REACH = 6.6
 _MOST_STEPS = 1 << 13
 _NARROW_NODES = 8
+_LEAST_NODES = 4
 _BEND = 0.5
+_HALF_GROUPS, _MOST_GROUPS = 64, 2048
 NARROW = 0.02  # bandwidths up to this are drawn more finely
 WIDEST_LINK = 4.0  # wider noise than this bends the sigmoid within one step of the lattice
 
@@ -183,6 +185,7 @@ class GaussianLogitNorm(LogitNorm):
         self.narrow = bandwidth <= NARROW or bandwidth < STEPS * self.window.length / _MOST_STEPS
         # Beside wide kernels the sigmoid bends, and what is looked at must show it.
         self.nodes = nodes_for(points.n) * max(1.0, bandwidth / _BEND)
+        self.metric_nodes = max(_LEAST_NODES, nodes_for(points.n)) * max(1.0, bandwidth / _BEND)
 
     @cached_property
     def _grid(self) -> DrawGrid:
@@ -195,33 +198,37 @@ class GaussianLogitNorm(LogitNorm):
         grid = lattice(self.h, self.bandwidth, self.bandwidth / _NARROW_NODES, _REACH)
         return grid._replace(kernel=grid.kernel / self.points.total)
 
-    def _smoothed(self, e: Floats) -> Floats:
+    def _smoothed(self, e: Floats, nodes: float) -> Floats:
         """Draws smoothed at the nodes: [node, draw]."""
         if self.narrow:
             return np.asarray(self._lattice.kernel @ np.ascontiguousarray(e.T))
-        return self._grid.smoothed(self._grid.coefficients(e), self.bandwidth / self.window.length, self.nodes)
+        return self._grid.smoothed(self._grid.coefficients(e), self.bandwidth / self.window.length, nodes)
 
     @cached_property
     def _bias(self) -> Floats:
         """What the noise on the logits alone adds: Σw(f − ρ(u))p(u − h)/W."""
         w, f = self.points.weight, self.points.score
-        above, all_of_it = self._smoothed(np.array([w * f, w])).T
+        above, all_of_it = self._smoothed(np.array([w * f, w]), self.metric_nodes).T
         steps = len(above) - 1
         u = self._lattice.nodes if self.narrow else self.window.low + self.window.length * np.arange(steps + 1) / steps
         return np.asarray(above - sigmoid(u) * all_of_it)[:, None]
 
-    def _integral(self, smoothed: Floats) -> Floats:
-        if self.narrow:
-            return linear_integrals(smoothed.T, self.bandwidth / _NARROW_NODES, self._lattice.neighbours)
-        return mean_sizes(smoothed)
+    def _on_lattice(self, smoothed: Floats) -> Floats:
+        return linear_integrals(smoothed.T, self.bandwidth / _NARROW_NODES, self._lattice.neighbours)
 
     def of(self, e: Floats) -> Floats:
-        """The metric of each draw."""
-        return self._integral(self._smoothed(e) + self._bias)
+        """The metric of each draw.
+
+        The bias changes sign at the same place in every draw: what a plain trapezoid rule adds there does not average out.
+        """
+        smoothed = self._smoothed(e, self.metric_nodes)
+        smoothed += self._bias
+        return self._on_lattice(smoothed) if self.narrow else crossing_sizes(smoothed)
 
     def noise(self, e: Floats) -> Floats:
         """The norm of each draw."""
-        return self._integral(self._smoothed(e))
+        smoothed = self._smoothed(e, self.nodes)
+        return self._on_lattice(smoothed) if self.narrow else mean_sizes(smoothed)
 
 
 class UniformLogitNorm(LogitNorm):
@@ -245,19 +252,25 @@ class LogitDrawing(Drawing):
     by_cuts = True
 
     def cuts(self, points: Points, options: Options) -> list[Ints]:
-        """Stretches of a bandwidth's half, of an eighth where it is narrow."""
-        parts = 8 if options["bandwidth"] <= NARROW else 2
-        return [np.floor(logit(points.score) * (parts / options["bandwidth"])).astype(np.int64)]
+        """Stretches of a bandwidth's half, of an eighth where it is narrow; shorter where half of the rows lie in a few."""
+        h, stretch = logit(points.score), options["bandwidth"] / (8 if options["bandwidth"] <= NARROW else 2)
+        if self._is_on_a_grid(options):
+            # Beside a wide kernel's bias, draws differ by where residuals lie more than by how many there are.
+            low, high = np.searchsorted(np.cumsum(points.weight) / points.total, (0.25, 0.75))
+            stretch = min(stretch, float(max((h[high] - h[low]) / _HALF_GROUPS, (h[-1] - h[0]) / _MOST_GROUPS)) or stretch)
+        return [np.floor(h / stretch).astype(np.int64)]
+
+    def _is_on_a_grid(self, options: Options) -> bool:
+        """Whether draws are smoothed together: Gaussian noise of ordinary width."""
+        return bool(options["noise"] == "gaussian" and options["bandwidth"] <= WIDEST_LINK)
 
     def is_fine(self, options: Options) -> bool:
         """A narrow bandwidth."""
         return bool(options["bandwidth"] <= NARROW)
 
     def statistic(self, points: Points, options: Options, partition: Partition | None) -> Statistic | None:
-        """Gaussian noise of ordinary width; the rest one draw after the other."""
-        if options["noise"] == "gaussian" and options["bandwidth"] <= WIDEST_LINK:
-            return GaussianLogitNorm(points, float(options["bandwidth"]))
-        return None
+        """Together on a grid; the rest one draw after the other."""
+        return GaussianLogitNorm(points, float(options["bandwidth"])) if self._is_on_a_grid(options) else None
 
     def norm(self, points: Points, options: Options, partition: Partition | None) -> LogitNorm:
         """The smoothed residuals."""
