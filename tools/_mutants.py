@@ -42,7 +42,7 @@ _SUMMARY = (
     ),
     mutant(
         "columns-third-moment",
-        "summary/columns.py",
+        "summary/moments.py",
         "(self._k * self.wr2 + cubes)",
         "(self._k * self.wr2)",
         METRICS + "test_smooth.py",
@@ -50,7 +50,7 @@ _SUMMARY = (
     ),
     mutant(
         "columns-label-swapped",
-        "summary/columns.py",
+        "summary/moments.py",
         "return self._power(1, 1)",
         "return self._power(0, 1)",
         SUMMARY + "test_summary.py",
@@ -285,7 +285,7 @@ _DATA = (
     ),
     mutant(
         "extremes-without-the-start",
-        "data/extremes.py",
+        "summary/extremes.py",
         "lowest: Point = ORIGIN",
         "lowest: Point = Point(1.0, 0.0, 0.0)",
         METRICS + "test_cumulative.py",
