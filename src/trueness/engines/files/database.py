@@ -95,6 +95,7 @@ _SAYINGS = (
     (r"Value with unterminated quote found", "a quote is not closed, or text follows a closed one"),
     (r"Maximum line size of (\d+) bytes exceeded\. Actual Size: ?(\d+) bytes", r"has \2 bytes, more than the \1 of a row"),
     (r"Invalid unicode \(byte sequence mismatch\) detected\. This file is not utf-8 encoded", "is not UTF-8"),
+    (r"Error when converting column.*?string (.*\\0.*) to 'DOUBLE'.*", r"\1 is not a number: it holds a zero byte"),
     (r"Error when converting column.*?string (.*) to 'DOUBLE'.*", r"\1 is not read as a number, for what follows its quotes"),
     (r"The CSV Parser state machine reached an invalid state.*", "a quote or a line end stands where none may"),
 )
