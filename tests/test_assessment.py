@@ -184,6 +184,20 @@ def test_the_same_bytes_in_any_environment() -> None:
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize("kind", ["uniform", "rare", "weighted", "summary", "tied"])
+def test_the_number_of_threads_does_not_show(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    p = rng.beta(2, 200, 3000) if kind == "rare" else rng.random(3000).round(2 if kind == "tied" else 9)
+    y = (rng.random(3000) < p).astype(int)
+    data = (summarize(y, p),) if kind == "summary" else (y, p)
+    weights = {"sample_weight": rng.pareto(2, 3000) + 0.1} if kind == "weighted" else {}
+    results = []
+    for threads in ("1", "2", "8"):
+        monkeypatch.setenv("TRUENESS_THREADS", threads)
+        results.append(assess(*data, **weights).to_dict())
+    assert results[0] == results[1] == results[2]
+
+
 def test_the_range_begins_at_the_smallest_score_and_decides_the_word() -> None:
     rng = np.random.default_rng(0)
     p = rng.uniform(0.55, 0.74, 4000)

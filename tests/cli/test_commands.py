@@ -18,6 +18,7 @@ import pytest
 
 import trueness
 from trueness import cli
+from trueness.cli.output import Progress
 from trueness.demo import make_demo
 
 N = 3000
@@ -683,7 +684,36 @@ def test_shell_completion(shell):
     assert trueness_process(**words).stdout == b"plain,assess\n"
 
 
-def test_progress_on_a_terminal_only(call):
+def shown_on_a_terminal(side):
+    """What was written, once its other side is closed."""
+    shown = b""
+    with contextlib.suppress(OSError):
+        while part := os.read(side, 65536):
+            shown += part
+    os.close(side)
+    return shown
+
+
+def test_bars_appear_on_a_terminal_when_work_goes_on(monkeypatch):
+    import pty
+
+    main, side = pty.openpty()
+    with os.fdopen(side, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        for patience in (600.0, 0.0):
+            bars = Progress(patience)
+            bars.reading(1, 3)
+            bars.drawing(2, 3)
+            bars.stop()
+            terminal.flush()
+            terminal.write(f"|{patience}|")
+    at_once, after = shown_on_a_terminal(main).split(b"|600.0|")
+    assert at_once == b""
+    assert b"reading" in after
+    assert b"simulating" in after
+
+
+def test_nothing_is_shown_of_work_that_is_soon_done(call):
     import pty
 
     expected = call("assess", *ROWS)[1]
@@ -691,14 +721,9 @@ def test_progress_on_a_terminal_only(call):
     command = [sys.executable, "-m", "trueness", "assess", *ROWS]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=side, env={**os.environ, "TERM": "xterm"}) as running:
         os.close(side)
-        shown = b""
-        with contextlib.suppress(OSError):  # a terminal whose other side is closed
-            while part := os.read(main, 65536):
-                shown += part
+        shown = shown_on_a_terminal(main)
         out = running.stdout.read()
-    os.close(main)
-    assert (running.returncode, out.decode()) == (0, expected)
-    assert b"reading" in shown
+    assert (running.returncode, out.decode(), shown) == (0, expected, b"")
 
 
 # Real data

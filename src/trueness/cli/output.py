@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import click
 
 from trueness._atomic import is_device, undone_by
+
+_PATIENCE = 2.0  # seconds that nobody needs a bar for
 
 
 def echo_json(value: Any) -> None:
@@ -39,16 +42,14 @@ def checked_output(path: str, inputs: tuple[str, ...] = ()) -> str:
 
 
 class Progress:
-    """Bars for reading and drawing; silent where stderr is no terminal."""
+    """Bars for reading and drawing, where work goes on for longer than `patience`; silent where stderr is no terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float = _PATIENCE) -> None:
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
+        self._shown_from = time.monotonic() + patience
 
-    def start(self) -> None:
-        """Show bars if someone is there to see them."""
-        if not sys.stderr.isatty():
-            return
+    def _start(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
@@ -76,7 +77,9 @@ class Progress:
 
     def _update(self, what: str, done: int, total: int | None) -> None:
         if self._bars is None:
-            return
+            if not sys.stderr.isatty() or time.monotonic() < self._shown_from:
+                return
+            self._start()
         if what not in self._tasks:
             self._tasks[what] = self._bars.add_task(what, total=total)
         self._bars.update(self._tasks[what], completed=done, total=total)
@@ -87,7 +90,6 @@ def progress() -> Iterator[Progress]:
     """Progress while the block runs."""
     bars = Progress()
     with undone_by(bars.stop):
-        bars.start()
         try:
             yield bars
         finally:

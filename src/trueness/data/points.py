@@ -5,14 +5,14 @@ under calibration (y* ~ Bernoulli(f)), or residuals with random signs.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from trueness._types import Array, Floats, Ints
-from trueness.data.binomials import COINS, Binomials, fair_signs, numbers_of_draw
+from trueness.data.binomials import Bent, Binomials, Draws, Signs, coin_sums, happened, single
 from trueness.errors import InputError
 from trueness.inputs.rows import Arrays
 from trueness.summary.ruler import uniform_edges
@@ -26,7 +26,8 @@ FEW_SCORES = 100
 FEW_EVENTS = 50  # below this the limit laws are not trusted
 _GROUPS = 2048  # at least so many groups stand for more points than that
 _MOST_GROUPS = 1 << 14
-_BY_THEMSELVES = 512  # points that are not put together
+FEW_POINTS = 512  # that are not put together, and whose counts are whole numbers in every draw
+_PLENTY, _ENOUGH = 1000.0, 8.0  # rows of equal weight, say, whose sum is about normal by itself, and among many such sums
 _ANGLES = 160  # groups a unit of arcsin √f: scores of one differ by 0.6 % of a row's standard deviation
 
 
@@ -37,14 +38,19 @@ class Sampler(Protocol):
     def width(self) -> int:
         """Random numbers for one draw."""
 
-    def null(self, rng: Generator, draws: int) -> Floats:
+    def null(self, rng: Generator, draws: int) -> Draws:
         """Outcomes as if every prediction were right."""
 
-    def flips(self, rng: Generator, draws: int) -> Floats:
+    def flips(self, rng: Generator, draws: int) -> Draws:
         """Residuals with random signs."""
 
     def merged(self, starts: Ints) -> "Sampler":
         """The same for groups of neighbouring points."""
+
+
+def is_precise(points: int) -> bool:
+    """Whether points are so few that each count is drawn as it is: draws may then equal what was observed."""
+    return points <= FEW_POINTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,37 +64,33 @@ class _Counts:
 
     @property
     def width(self) -> int:
-        return numbers_of_draw(self.zeros + self.ones)
-
-    @cached_property
-    def _expected(self) -> Floats:
-        return self.score_of_zeros + self.score_of_ones
+        return len(self.zeros)
 
     @cached_property
     def _events(self) -> Binomials:
         n = self.zeros + self.ones
-        return Binomials(n, np.clip(self._expected / n, 0.0, 1.0))
+        chance = np.clip((self.score_of_zeros + self.score_of_ones) / n, 0.0, 1.0)
+        return Binomials(n, chance, precise=is_precise(len(n)))
 
-    def null(self, rng: Generator, draws: int) -> Floats:
-        return self._events.drawn(rng, draws) - self._expected
+    def null(self, rng: Generator, draws: int) -> Draws:
+        return self._events.drawn(rng, draws)
 
-    def flips(self, rng: Generator, draws: int) -> Floats:
-        labels = ((self.ones, self.ones - self.score_of_ones), (self.zeros, -self.score_of_zeros))
-        many = (self.ones > COINS) & (self.zeros > COINS)
-        total = np.zeros((draws, len(self.ones)))
-        spread = np.sqrt(np.sum([sums[many] ** 2 / count[many] for count, sums in labels], axis=0))
-        total[:, many] = rng.standard_normal((draws, int(many.sum()))) * spread
-        for count, sums in labels:
-            few = np.flatnonzero((count > 0) & ~many)
-            total[:, few] += sums[few] / count[few] * fair_signs(rng, count[few], draws)
-        return total
+    @cached_property
+    def _signs(self) -> Signs:
+        labels = ((self.ones, self.ones - self.score_of_ones), (self.zeros, self.score_of_zeros))
+        residual = [np.divide(sums, count, out=np.zeros(len(count)), where=count > 0) for count, sums in labels]
+        return Signs([count for count, _ in labels], residual, precise=is_precise(len(self.ones)))
+
+    def flips(self, rng: Generator, draws: int) -> Draws:
+        return self._signs.drawn(rng, draws)
 
     def merged(self, starts: Ints) -> "Sampler":
         columns = (self.zeros, self.ones, self.score_of_zeros, self.score_of_ones)
         return _Counts(*(np.add.reduceat(column, starts) for column in columns))
 
 
-class _Rows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Rows:
     """Rows with weights or soft labels, in score order; a point is a stretch of them."""
 
     f: Floats
@@ -98,18 +100,57 @@ class _Rows(NamedTuple):
 
     @property
     def width(self) -> int:
-        return len(self.f)
+        return max(len(self._outcomes.rows), len(self._signs.rows))
 
-    def null(self, rng: Generator, draws: int) -> Floats:
-        drawn = ((rng.random((draws, len(self.f))) < self.f) - self.f) * self.w
-        return np.asarray(np.add.reduceat(drawn, self.starts, axis=1))
+    @cached_property
+    def _outcomes(self) -> "_Parts":
+        variance = self.w**2 * self.f * (1 - self.f)
+        return _parts(self.starts, variance, variance * self.w * (1 - 2 * self.f))
 
-    def flips(self, rng: Generator, draws: int) -> Floats:
-        signs = 2.0 * rng.integers(0, 2, size=(draws, len(self.f)), dtype=np.int8) - 1.0
-        return np.asarray(np.add.reduceat(signs * self.e, self.starts, axis=1))
+    @cached_property
+    def _signs(self) -> "_Parts":
+        return _parts(self.starts, self.e**2, np.zeros(len(self.e)))
+
+    def null(self, rng: Generator, draws: int) -> Draws:
+        f, w = self.f[self._outcomes.rows], single(self.w[self._outcomes.rows])
+        return self._outcomes.drawn(rng, draws, lambda: (happened(rng, f, draws) - single(f)) * w)
+
+    def flips(self, rng: Generator, draws: int) -> Draws:
+        e = self.e[self._signs.rows]
+        return self._signs.drawn(rng, draws, lambda: coin_sums(rng, np.ones(len(e), dtype=np.int64), e, draws))
 
     def merged(self, starts: Ints) -> "Sampler":
-        return self._replace(starts=self.starts[starts])
+        return replace(self, starts=self.starts[starts])
+
+
+class _Parts(NamedTuple):
+    """Rows that stand out among those of their point, drawn one by one; the others are drawn together, by their moments."""
+
+    rows: Ints
+    starts: Ints  # of points among the rows that stand out
+    points: Ints  # that have such
+    rest: Bent
+
+    def drawn(self, rng: Generator, draws: int, one_by_one: Callable[[], Draws]) -> Draws:
+        sums = self.rest.drawn(rng, draws)
+        if len(self.rows):
+            sums[:, self.points] += np.add.reduceat(one_by_one(), self.starts, axis=1)
+        return sums
+
+
+def _parts(starts: Ints, variance: Floats, third: Floats) -> _Parts:
+    """By each row's variance and third moment.
+
+    What is left in a sum of n rows whose variances are each below an nth of it is normal but for its skewness.
+    """
+    precise = is_precise(len(starts))
+    point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(variance))))
+    alone = variance > np.add.reduceat(variance, starts)[point] / (_PLENTY if precise else _ENOUGH)
+    rows = np.flatnonzero(alone)
+    left, skewed = (np.add.reduceat(np.where(alone, 0.0, moment), starts) for moment in (variance, third))
+    skewness = np.divide(skewed, left**1.5, out=np.zeros(len(starts)), where=left > 0)
+    points, first = np.unique(point[rows], return_index=True)
+    return _Parts(rows, first, points, Bent(np.sqrt(left), skewness, precise))
 
 
 class _Gaussian(NamedTuple):
@@ -122,11 +163,14 @@ class _Gaussian(NamedTuple):
     def width(self) -> int:
         return len(self.squares)
 
-    def null(self, rng: Generator, draws: int) -> Floats:
-        return np.asarray(rng.standard_normal((draws, self.width)) * np.sqrt(self.binomial))
+    def _drawn(self, rng: Generator, draws: int, variance: Floats) -> Array:
+        return Bent(np.sqrt(variance), np.zeros(self.width), is_precise(self.width)).drawn(rng, draws)
 
-    def flips(self, rng: Generator, draws: int) -> Floats:
-        return np.asarray(rng.standard_normal((draws, self.width)) * np.sqrt(self.squares))
+    def null(self, rng: Generator, draws: int) -> Draws:
+        return self._drawn(rng, draws, self.binomial)
+
+    def flips(self, rng: Generator, draws: int) -> Draws:
+        return self._drawn(rng, draws, self.squares)
 
     def merged(self, starts: Ints) -> "Sampler":
         return _Gaussian(*(np.add.reduceat(column, starts) for column in self))
@@ -204,23 +248,26 @@ class Points:
             bin_of=lambda bins: bin_of(bins)[starts],
         )
 
-    def groups(self, cuts: list[Ints], *, even: bool = True) -> Ints:
-        """Starts of groups that no cut divides, a cut being where a label changes; `even` ones have about equal variance."""
+    def groups(self, cuts: list[Ints], *, even: bool = True, least: int = _GROUPS) -> Ints:
+        """Starts of groups that no cut divides, a cut being where a label changes.
+
+        `even` ones have about equal variance; there are at least so many of them, or each point is one.
+        """
         change = np.zeros(len(self.score), dtype=bool)
         change[0] = True
-        for cut in [*cuts, self._even() if even else self._narrow()]:
+        for cut in [*cuts, self._even(least) if even else self._narrow()]:
             change[1:] |= cut[1:] != cut[:-1]
         return np.flatnonzero(change)
 
     def _narrow(self) -> Ints:
         """Labels of groups whose common score gives outcomes the variance that they have; few points stay by themselves."""
-        if len(self.score) <= _BY_THEMSELVES:
+        if len(self.score) <= FEW_POINTS:
             return np.arange(len(self.score))
         return np.asarray(np.arcsin(np.sqrt(np.clip(self.score, 0.0, 1.0))) * _ANGLES).astype(np.int64)
 
-    def _even(self) -> Ints:
+    def _even(self, least: int) -> Ints:
         """Labels of a few thousand groups; of each point where there are no more."""
-        count = min(max(_GROUPS, int(_GROUPS * (self.n / 1e7) ** (1 / 3))), _MOST_GROUPS)
+        count = min(max(least, int(_GROUPS * (self.n / 1e7) ** (1 / 3))), _MOST_GROUPS)
         if len(self.score) <= count:
             return np.arange(len(self.score))
         share = self.weight / self.total
@@ -246,19 +293,21 @@ def points_of_summary(summary: Summary) -> Points:
 
     if not (c.w > 0).all():  # a weight has vanished beside one 1e300 times as large
         return points_of_summary(summary.of_cells(c.w > 0))
-    binomial, squares = np.maximum(c.w2_binomial, 0.0), np.maximum(c.w2e2, 0.0)
+    unit = 1.0 if has_unit_weights(summary) else summary.n / float(c.w.sum())  # weights may be as large as floats are
+    weight, e = m.weight * unit, m.e * unit
+    binomial, squares, w2 = (np.maximum(column, 0.0) * unit * unit for column in (c.w2_binomial, c.w2e2, c.w2))
     sampler: Sampler = _Gaussian(binomial, squares)
     if counts:
         ones, score_of_ones = c.wy2, np.clip(c.wy2 - c.we_positive, 0.0, c.wy2)
         sampler = _Counts(c.w - ones, ones, np.clip(m.weight * m.mean - score_of_ones, 0.0, c.w - ones), score_of_ones)
     return Points(
         score=m.mean,
-        weight=m.weight,
-        e=m.e,
+        weight=weight,
+        e=e,
         binomial=binomial,
         squares=squares,
-        w2=c.w2,
-        w2e=m.e * (c.w2 / c.w),
+        w2=w2,
+        w2e=e * (w2 / (c.w * unit)),
         count=summary.rows.astype(np.float64),
         n=summary.n,
         soft=summary.soft,
@@ -275,6 +324,8 @@ def points_of_rows(rows: Arrays, *, frequency: bool = False) -> Points:
     order = np.argsort(rows.f, kind="stable") if rows.w is None and not rows.soft else _order(rows)
     f, y = rows.f[order] + 0.0, rows.y[order].astype(np.float64)
     w = np.ones(len(f)) if rows.w is None else rows.w[order]
+    if rows.w is not None and not frequency:
+        w = w / w.mean()  # they may be as large as floats are
     starts = np.flatnonzero(np.append(True, f[1:] != f[:-1]))
     score, weight = f[starts], np.add.reduceat(w, starts)
     edges = uniform_edges

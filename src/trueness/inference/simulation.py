@@ -1,15 +1,16 @@
 """Resampling outcomes as if every prediction were right: simulated p-values and the noise floor, for many metrics at once."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from trueness._types import Floats
-from trueness.data.points import FEW_EVENTS, FEW_SCORES, LARGE_JUMP, ROWS, Generator, Points
+from trueness._types import Array, Floats
+from trueness.data.points import FEW_EVENTS, FEW_SCORES, LARGE_JUMP, Points
 from trueness.data.sample import Sample
+from trueness.engines.arrays.workers import in_order
 from trueness.errors import InputError
 from trueness.metrics.drawing import Noise, Norm, Partition
 from trueness.metrics.registry import BoundMetric
@@ -17,11 +18,16 @@ from trueness.metrics.registry import BoundMetric
 Progress = Callable[[int, int], None]  # draws done, draws in all
 
 FEW_ROWS = 1000
-_BLOCK = 1 << 20  # random numbers held at a time
-_NODES = 4096  # nodes at which a draw may be looked at: few draws at a time stay in cache
+_BLOCK = 1 << 19  # random numbers held at a time by a thread
+_NODES = 512  # at which even few points may be looked at
 _MANY_EVENTS = 500  # below this the law's mean is more than about 1 % off
 _FINE = 4096  # points at which reading C there or everywhere differs by less than the noise floor's 2 %
-_SAME = 1 - 1e-12  # draws equal to the observed value but for rounding count as reaching it
+_SAME, _ROUNDING = (
+    1e-5,
+    1e-12,
+)  # of the draws' spread, and of the value: draws that fall short by so little count as reaching it
+
+_NOTHING: Floats = np.zeros(0)
 
 SOFT = (
     "soft labels are probabilities, not events: outcomes cannot be drawn from the predictions. "
@@ -76,57 +82,78 @@ class Drawn(NamedTuple):
         """Share of draws that reach the observed value, itself counted."""
         if math.isnan(self.observed) or np.isnan(self.null).any():
             raise RuntimeError("a draw or the observed value is not a number")
-        return (1 + int(np.count_nonzero(self.null >= self.observed * _SAME))) / (1 + len(self.null))
+        reached = self.observed - max(_SAME * float(self.null.std()), _ROUNDING * abs(self.observed))
+        return (1 + int(np.count_nonzero(self.null >= reached))) / (1 + len(self.null))
+
+
+class _Part(NamedTuple):
+    """What is kept of a batch of draws of one metric."""
+
+    null: Floats
+    norms: Floats
+    flips: Floats
 
 
 class _Tally:
-    """The draws of one metric as they come."""
+    """What is kept of the draws of one metric."""
 
     def __init__(self, bound: BoundMetric, points: Points, partition: Partition | None, needs: Needs) -> None:
-        self.points = points
         self.needs = needs
-        self._bound, self._partition = bound, partition
+        self._points = points
         self._norm = bound.norm(points, partition) if needs.norms or needs.flips else None
-        self._statistic: Callable[[Floats], Floats] | None = None
-        self._null: list[Floats] = []
-        self._null_norms: list[Floats] = []
-        self._flip_norms: list[Floats] = []
+        follows = self._norm is not None and self._norm.gives_metric
+        self._statistic = None if not needs.null else self._norm if follows else bound.statistic(points, partition)
+        self._observed = math.nan if self._statistic is None else self._statistic.observed()
+        self.part(points.e[None, :], points.e[None, :])  # what draws share is made once, before there are threads
 
-    def add_outcomes(self, e: Floats) -> None:
-        """Draws under calibration; where the metric follows from norms, these are not worked out twice."""
-        norms = self._norm.noise(e) if self.needs.norms and self._norm is not None else None
-        if norms is not None:
-            self._null_norms.append(norms)
-        if self.needs.null:
-            metric = None if norms is None or self._norm is None else self._norm.metric_of(norms)
-            self._null.append(self._of(e) if metric is None else metric)
+    def part(self, outcomes: Array | None, flips: Array | None) -> _Part:
+        """Draws under calibration and with random signs; norms from which the metric follows are not worked out twice."""
+        norms = null = flipped = _NOTHING
+        if self._norm is not None and self.needs.norms and outcomes is not None:
+            norms = self._norm.noise(outcomes)
+            null = self._norm.metric_of(norms) if self._statistic is self._norm else _NOTHING
+        if self._statistic is not None and outcomes is not None and not len(null):
+            null = self._statistic.of(outcomes)
+        if self._norm is not None and self.needs.flips and flips is not None:
+            flipped = self._norm.noise(flips)
+        return _Part(null, norms, flipped)
 
-    def add_flips(self, e: Floats) -> None:
-        """Residuals with random signs."""
-        if self._norm is not None:
-            self._flip_norms.append(self._norm.noise(e))
-
-    def _of(self, e: Floats) -> Floats:
-        if self._statistic is None:
-            self._statistic = self._bound.statistic(self.points, self._partition).of
-        return self._statistic(e)
-
-    def _observed(self) -> float:
-        e = self.points.e[None, :]
-        metric = None if self._norm is None else self._norm.metric_of(self._norm.noise(e))
-        return float((self._of(e) if metric is None else metric)[0])
-
-    def drawn(self) -> Drawn:
+    def drawn(self, parts: Sequence[_Part]) -> Drawn:
         """All of them."""
-        null, null_norms, flips = (
-            np.concatenate(blocks) if blocks else np.zeros(0) for blocks in (self._null, self._null_norms, self._flip_norms)
-        )
-        observed = self._observed() if self.needs.null else math.nan
-        return Drawn(self.points, observed, null, Noise(null_norms, flips), self._norm)
+        null, norms, flips = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Drawn(self._points, self._observed, null, Noise(norms, flips), self._norm)
+
+
+class _Batches:
+    """Draws of the metrics that share their points, some at a time; a batch has a seed of its own."""
+
+    def __init__(self, points: Points, tallies: list[_Tally], stream: np.random.SeedSequence, draws: int) -> None:
+        size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
+        self._sizes = [min(size, draws - start) for start in range(0, draws, size)]
+        self._seeds = stream.spawn(len(self._sizes))
+        self._sampler, self._tallies = points.sampler, tallies
+        self._outcomes = any(tally.needs.outcomes for tally in tallies)
+        self._flips = any(tally.needs.flips for tally in tallies)
+
+    def drawn(self, told: Callable[[int], None] | None) -> list[Drawn]:
+        """The draws of each metric; `told` is told how many are done."""
+        batches, done = [], 0
+        for batch, size in zip(in_order(self._batch, len(self._sizes)), self._sizes, strict=True):
+            batches.append(batch)
+            done += size
+            if told is not None:
+                told(done)
+        return [tally.drawn(parts) for tally, parts in zip(self._tallies, zip(*batches, strict=True), strict=True)]
+
+    def _batch(self, number: int) -> list[_Part]:
+        for_outcomes, for_flips = (np.random.default_rng(child) for child in self._seeds[number].spawn(2))
+        outcomes = self._sampler.null(for_outcomes, self._sizes[number]) if self._outcomes else None
+        flips = self._sampler.flips(for_flips, self._sizes[number]) if self._flips else None
+        return [tally.part(outcomes, flips) for tally in self._tallies]
 
 
 class Resampling:
-    """Draws of several metrics in one pass: ECCE on every distinct score of few rows, all else on groups of neighbours."""
+    """Draws of several metrics in one pass: ECCE on some thousand groups of neighbours, all else on as few as will do."""
 
     def __init__(self, sample: Sample, metrics: Sequence[BoundMetric], *, frequency: bool = False) -> None:
         self.sample = sample
@@ -148,32 +175,23 @@ class Resampling:
 
     @cached_property
     def _fine(self) -> Points:
-        """Points that keep the order of scores: all of few rows, else some thousand groups."""
-        few = self.base.kind == "rows" and self.base.n <= ROWS
-        return self.base if few else self.base.merged(self.base.groups([]))
+        """Points that keep the order of scores: some thousand groups at most."""
+        return self.base.merged(self.base.groups([], least=_FINE))
 
     def draw(self, seed: int, draws: int, needs: Sequence[Needs | None], progress: Progress | None = None) -> dict[int, Drawn]:
         """Draws of each metric, by its place, of the kinds it needs; None: no draws."""
         places = [i for i, each in enumerate(needs) if each is not None]
         ordered = [i for i in places if self.metrics[i].law is not None]
         others = [i for i in places if self.metrics[i].law is None]
-        ticks = _Ticks(draws * sum(_passes([needs[i] for i in part]) for part in (ordered, others)), progress)
+        streams = np.random.SeedSequence(seed).spawn(2)
+        parts = [(part, stream) for part, stream in zip((ordered, others), streams, strict=True) if part]
         results: dict[int, Drawn] = {}
-        for stream, part in zip(np.random.SeedSequence(seed).spawn(2), (ordered, others), strict=True):
-            if not part:
-                continue
+        for number, (part, stream) in enumerate(parts):
             points = self._fine if part is ordered else self._coarse
-            tallies = {i: _Tally(self.metrics[i], points, self._partition(points, i), needs[i] or Needs()) for i in part}
-            for_null, for_flips = (np.random.default_rng(child) for child in stream.spawn(2))
-            under_null = [tally for tally in tallies.values() if tally.needs.outcomes]
-            for e in ticks.over(_blocks(points, for_null, draws, points.sampler.null)) if under_null else ():
-                for tally in under_null:
-                    tally.add_outcomes(e)
-            flipped = [tally for tally in tallies.values() if tally.needs.flips]
-            for e in ticks.over(_blocks(points, for_flips, draws, points.sampler.flips)) if flipped else ():
-                for tally in flipped:
-                    tally.add_flips(e)
-            results |= {i: tally.drawn() for i, tally in tallies.items()}
+            tallies = [_Tally(self.metrics[i], points, self._partition(points, i), needs[i] or Needs()) for i in part]
+            batches = _Batches(points, tallies, stream, draws)
+            told = None if progress is None else partial(_tell, progress, number * draws, len(parts) * draws)
+            results |= dict(zip(part, batches.drawn(told), strict=True))
         return results
 
     def _partition(self, points: Points, place: int) -> Partition | None:
@@ -186,30 +204,8 @@ class Resampling:
         return bound.law is not None and self.regime.asymptotic and many
 
 
-def _passes(needs: Sequence[Needs | None]) -> int:
-    """How many times draws are made."""
-    return any(each is not None and each.outcomes for each in needs) + any(each is not None and each.flips for each in needs)
-
-
-class _Ticks:
-    """Tells how many draws are done."""
-
-    def __init__(self, total: int, progress: Progress | None) -> None:
-        self.total, self.done, self.progress = total, 0, progress
-
-    def over(self, blocks: Iterator[Floats]) -> Iterator[Floats]:
-        """The blocks, each counted when it has been worked on."""
-        for block in blocks:
-            yield block
-            self.done += len(block)
-            if self.progress is not None:
-                self.progress(self.done, self.total)
-
-
-def _blocks(points: Points, rng: Generator, draws: int, draw: Callable[[Generator, int], Floats]) -> Iterator[Floats]:
-    size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
-    for start in range(0, draws, size):
-        yield draw(rng, min(size, draws - start))
+def _tell(progress: Progress, before: int, total: int, done: int) -> None:
+    progress(before + done, total)
 
 
 def settled(value: float) -> float:

@@ -233,9 +233,9 @@ class BinnedNorm(Norm):
         self.debias = debias
         self.suffix = ", squared norm" if norm == "l2" else ""
 
-    def gaps(self, e: Floats) -> Floats:
+    def gaps(self, e: Array) -> Floats:
         """ȳ − f̄ of each bin that holds rows."""
-        return np.asarray(np.add.reduceat(e, self.starts, axis=1) / self.weight)
+        return np.asarray(np.add.reduceat(e, self.starts, axis=1, dtype=np.float64) / self.weight)
 
     def direction_variance(self, z: float) -> float:
         """Variance of T_n away from 0, in the worst direction the data allow: √share·(ȳ − f̄) of any one bin as far as z
@@ -260,8 +260,8 @@ class BinnedNorm(Norm):
         own = (u**2 * squares - 2 * u * centre * gap * w2 + centre**2 * w2).sum() / points.total**2
         return max(worst, float(own))
 
-    def of(self, e: Floats) -> Floats:
-        """The metric of each draw."""
+    def noise(self, e: Array) -> Floats:
+        """The norm of each draw; with `debias` the metric."""
         gap = self.gaps(e)
         if self.norm == "max":
             return np.asarray(np.abs(gap).max(axis=1))
@@ -273,14 +273,6 @@ class BinnedNorm(Norm):
             others = np.maximum(self.weight - 1, 1)
             squares = np.where(self.weight > 1, squares - mean * (1 - mean) / others, 0)
         return np.sqrt(np.maximum(squares @ self.share, 0.0))
-
-    noise = of
-
-    is_metric = True
-
-    def metric_of(self, norms: Floats) -> Floats | None:
-        """The metric is its norm, unless something is taken off it."""
-        return norms if self.is_metric else None
 
     def limits(self, value: float, high: float, noise: Noise, alpha: float) -> tuple[float, float]:
         """Limits for the true value.
@@ -330,7 +322,7 @@ class BinnedDrawing(Drawing):
     def norm(self, points: Points, options: Options, partition: Partition | None) -> Norm:
         """The gaps of the bins, nothing taken off for their variance."""
         gaps = self._gaps(points, options, partition, debias=False)
-        gaps.is_metric = not options.get("debias", False)
+        gaps.gives_metric = not options.get("debias", False)
         return gaps
 
     def refusal(self, options: Options) -> str | None:

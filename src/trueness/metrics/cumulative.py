@@ -8,7 +8,7 @@ import numpy as np
 
 from trueness import brownian
 from trueness._text import score_range
-from trueness._types import Floats, Values
+from trueness._types import Array, Floats, Values
 from trueness.data.points import Points
 from trueness.data.row_extremes import Bracket
 from trueness.data.sample import Given, Sample, as_sample
@@ -222,17 +222,11 @@ class CumulativeNorm(Norm):
         self.total = points.total
         self.spread = spread
 
-    def of(self, e: Floats) -> Floats:
-        """The metric of each draw."""
+    def noise(self, e: Array) -> Floats:
+        """The norm of each draw."""
         c = np.cumsum(e, axis=1)
         high, low = np.maximum(c.max(axis=1), 0.0), np.minimum(c.min(axis=1), 0.0)
-        return np.asarray((high - low if self.spread else np.maximum(high, -low)) / self.total)
-
-    noise = of
-
-    def metric_of(self, norms: Floats) -> Floats:
-        """The metric is its norm."""
-        return norms
+        return np.asarray(high - low if self.spread else np.maximum(high, -low), dtype=np.float64) / self.total
 
 
 class CumulativeDrawing(Drawing):

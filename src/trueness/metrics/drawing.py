@@ -5,11 +5,11 @@ A draw is a row of residual sums Σw(y − f) over the same points.
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._types import Floats, Ints
+from trueness._types import Array, Floats, Ints
 from trueness.brownian import BrownianLaw
 from trueness.data.points import Points
 from trueness.data.row_extremes import Bracket
@@ -36,11 +36,19 @@ class LimitLaw(NamedTuple):
     bounds: Callable[[Bracket], tuple[float, float]]  # for the exact value, where only a summary is known
 
 
-class Statistic(Protocol):
+class Statistic:
     """A metric of draws."""
 
-    def of(self, e: Floats) -> Floats:
+    def __init__(self, points: Points) -> None:
+        self.points = points
+
+    def of(self, e: Array) -> Floats:
         """The metric of each draw."""
+        raise NotImplementedError
+
+    def observed(self) -> float:
+        """The metric of the values at hand, by the functional of the draws or one that is closer."""
+        return float(self.of(self.points.e[None, :])[0])
 
 
 class Noise(NamedTuple):
@@ -55,21 +63,23 @@ class Noise(NamedTuple):
         return [norms for norms in (self.flips, self.null) if len(norms)]
 
 
-class Norm:
+class Norm(Statistic):
     """The norm behind a metric, sup E[v(f)·r] over some functions |v| ≤ 1 of the score, and limits for its true value."""
 
     suffix = ""  # what the interval's method says of it
+    gives_metric = True  # whether the metric of draws follows from their norms
 
-    def __init__(self, points: Points) -> None:
-        self.points = points
-
-    def noise(self, e: Floats) -> Floats:
+    def noise(self, e: Array) -> Floats:
         """The norm of each draw."""
         raise NotImplementedError
 
-    def metric_of(self, norms: Floats) -> Floats | None:
-        """The metric of the draws where it follows from their norms, else None."""
-        return None
+    def metric_of(self, norms: Floats) -> Floats:
+        """The metric of draws from their norms, which mostly it is."""
+        return norms
+
+    def of(self, e: Array) -> Floats:
+        """The metric of each draw."""
+        return self.metric_of(self.noise(e))
 
     def squares(self) -> Floats:
         """Σw²r² of each point, r the residual that the norm is of."""
@@ -93,15 +103,15 @@ def order_statistic(values: Floats, tail: float) -> float:
     return float(np.sort(values)[min(place, len(values)) - 1])
 
 
-class AnyStatistic:
+class AnyStatistic(Statistic):
     """Any metric, one draw after the other: a point counts as one row with its mean outcome and its weight."""
 
     def __init__(self, points: Points, function: Callable[..., Any], options: Options) -> None:
-        self.points = points
+        super().__init__(points)
         self.function = function
         self.options = options
 
-    def of(self, e: Floats) -> Floats:
+    def of(self, e: Array) -> Floats:
         """The metric of each draw."""
         f, w = self.points.score, self.points.weight
         means = np.clip(f + e / w, 0.0, 1.0)

@@ -1,11 +1,12 @@
 """LS-ECE: expected calibration error after noise on the logits (Chidambaram et al. 2024)."""
 
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from trueness._types import Array, Floats, Ints, Rng, Values
+from trueness.data.binomials import Draws, single
 from trueness.data.masses import Masses
 from trueness.data.points import Points
 from trueness.data.sample import Given, as_sample
@@ -13,7 +14,7 @@ from trueness.data.scales import LOGIT, Window, logit
 from trueness.metrics.drawing import Drawing, Norm, Options, Partition, Statistic
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bandwidth, check_choice, check_count, check_rng
-from trueness.smoothing.draws import STEPS, DrawGrid, crossing_sizes, linear_integrals, mean_sizes, nodes_for
+from trueness.smoothing.draws import STEPS, DrawGrid, by_point, crossing_sizes, linear_integrals, mean_sizes, middles, nodes_for
 from trueness.smoothing.kernel import Lattice, lattice
 from trueness.smoothing.smoothed import grid_cells, sigmoid, sigmoid_link, smoothed_masses, window_for
 
@@ -157,6 +158,8 @@ def _monte_carlo(
 class LogitNorm(Norm):
     """LS-ECE of draws, the noise on the logits taken out of the residual's variance."""
 
+    gives_metric = False  # the noise on the logits adds to it
+
     def __init__(self, points: Points, bandwidth: float, *, uniform: bool) -> None:
         super().__init__(points)
         self.h, self.bandwidth, self.uniform = logit(points.score), bandwidth, uniform
@@ -189,45 +192,48 @@ class GaussianLogitNorm(LogitNorm):
 
     @cached_property
     def _grid(self) -> DrawGrid:
+        return self._grid_in(np.float32)
+
+    def _grid_in(self, dtype: Any) -> DrawGrid:
         place = np.clip((self.h - self.window.low) / self.window.length, 0.0, 1.0)
-        return DrawGrid(place, self.bandwidth / self.window.length, self.points.total, _REACH)
+        return DrawGrid(place, self.bandwidth / self.window.length, self.points.total, _REACH, dtype)
 
     @cached_property
     def _lattice(self) -> Lattice:
         # Many narrow kernels average out: what is left of the noise is small, and so must be the error.
         grid = lattice(self.h, self.bandwidth, self.bandwidth / _NARROW_NODES, _REACH)
-        return grid._replace(kernel=grid.kernel / self.points.total)
+        return grid._replace(kernel=(grid.kernel / self.points.total).astype(np.float32))
 
-    def _smoothed(self, e: Floats, nodes: float) -> Floats:
-        """Draws smoothed at the nodes: [node, draw]."""
+    def _smoothed(self, masses: Array, nodes: float, grid: DrawGrid | None = None) -> Array:
+        """Masses [point, draw] smoothed at the nodes: [draw, node]."""
         if self.narrow:
-            return np.asarray(self._lattice.kernel @ np.ascontiguousarray(e.T))
-        return self._grid.smoothed(self._grid.coefficients(e), self.bandwidth / self.window.length, nodes)
+            return np.ascontiguousarray((self._lattice.kernel @ masses).T)
+        grid = self._grid if grid is None else grid
+        return grid.rung(self.bandwidth / self.window.length, nodes).smoothed(grid.coefficients(masses))
 
     @cached_property
-    def _bias(self) -> Floats:
-        """What the noise on the logits alone adds: Σw(f − ρ(u))p(u − h)/W."""
+    def _bias(self) -> Draws:
+        """What the noise on the logits alone adds: Σw(f − ρ(u))p(u − h)/W, a difference of large sums."""
         w, f = self.points.weight, self.points.score
-        above, all_of_it = self._smoothed(np.array([w * f, w]), self.metric_nodes).T
-        steps = len(above) - 1
-        u = self._lattice.nodes if self.narrow else self.window.low + self.window.length * np.arange(steps + 1) / steps
-        return np.asarray(above - sigmoid(u) * all_of_it)[:, None]
+        above, all_of_it = self._smoothed(np.stack([w * f, w], axis=1), self.metric_nodes, self._grid_in(np.float64))
+        u = self._lattice.nodes if self.narrow else self.window.low + self.window.length * middles(len(above))
+        return single(above - sigmoid(u) * all_of_it)
 
-    def _on_lattice(self, smoothed: Floats) -> Floats:
-        return linear_integrals(smoothed.T, self.bandwidth / _NARROW_NODES, self._lattice.neighbours)
+    def _on_lattice(self, smoothed: Draws) -> Floats:
+        return linear_integrals(smoothed, self.bandwidth / _NARROW_NODES, self._lattice.neighbours)
 
-    def of(self, e: Floats) -> Floats:
+    def of(self, e: Array) -> Floats:
         """The metric of each draw.
 
         The bias changes sign at the same place in every draw: what a plain trapezoid rule adds there does not average out.
         """
-        smoothed = self._smoothed(e, self.metric_nodes)
+        smoothed = self._smoothed(by_point(e), self.metric_nodes)
         smoothed += self._bias
         return self._on_lattice(smoothed) if self.narrow else crossing_sizes(smoothed)
 
-    def noise(self, e: Floats) -> Floats:
+    def noise(self, e: Array) -> Floats:
         """The norm of each draw."""
-        smoothed = self._smoothed(e, self.nodes)
+        smoothed = self._smoothed(by_point(e), self.nodes)
         return self._on_lattice(smoothed) if self.narrow else mean_sizes(smoothed)
 
 
@@ -240,10 +246,10 @@ class UniformLogitNorm(LogitNorm):
         self.order = np.argsort(cuts, kind="stable")
         self.lengths = np.diff(cuts[self.order]) / (bandwidth * points.total)
 
-    def noise(self, e: Floats) -> Floats:
+    def noise(self, e: Array) -> Floats:
         """The norm of each draw."""
         both = np.concatenate([e, -e], axis=1)[:, self.order]
-        return np.asarray(np.abs(np.cumsum(both, axis=1)[:, :-1]) @ self.lengths)
+        return np.asarray(np.abs(np.cumsum(both, axis=1, dtype=np.float64)[:, :-1]) @ self.lengths)
 
 
 class LogitDrawing(Drawing):

@@ -13,7 +13,7 @@ from trueness.data.sample import Given, as_sample
 from trueness.engines.arrays.grid import Ordered, in_order
 from trueness.engines.arrays.workers import total_of
 from trueness.inputs.rows import Arrays
-from trueness.metrics.drawing import Drawing, Options, Partition
+from trueness.metrics.drawing import Drawing, Options, Partition, Statistic
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_choice
 
@@ -239,14 +239,15 @@ def log_losses(y: Array, f: Floats) -> Floats:
     return np.asarray(-(xlogy(y, f) + xlog1py(1 - y, -f)))
 
 
-class BrierStatistic:
+class BrierStatistic(Statistic):
     """(y − f)² of a hard label is f(1 − f) + (y − f)(1 − 2f), linear in the residual."""
 
     def __init__(self, points: Points) -> None:
+        super().__init__(points)
         self.slope = (1 - 2 * points.score) / points.total
         self.expected = float((points.weight * points.score * (1 - points.score)).sum()) / points.total
 
-    def of(self, e: Floats) -> Floats:
+    def of(self, e: Array) -> Floats:
         """The metric of each draw."""
         return np.asarray(self.expected + e @ self.slope)
 

@@ -7,82 +7,120 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueness._types import Floats
+from trueness._types import Array, Floats
 from trueness.data.points import Points
 from trueness.data.scales import Scale, Window
 from trueness.errors import InputError
 from trueness.metrics.drawing import Noise, Norm, order_statistic
 from trueness.smoothing.cosine import smoothed_variance
-from trueness.smoothing.draws import MANY_NODES, MOST_STEPS, STEPS, DrawGrid, nodes_for
+from trueness.smoothing.draws import FEW_ROWS, MANY_NODES, MOST_STEPS, STEPS, DrawGrid, Rung, by_point
 
-# Of draws: bandwidths of the ladder, kernel widths (and the same in frequency) beyond which a kernel is below 1e-6, rungs
-# looked at between two, cells of a first look and halvings of its range.
+# Of draws: bandwidths of the ladder, where it begins in terms of what draws have on average (few rows have less more often),
+# bandwidths looked at between two, kernel widths beyond which a kernel is below 1e-6, cells of a first look and halvings of
+# its range.
 BANDWIDTHS = 24
-_REACH = 5.3
+_BEGINS, _BEGINS_FEW = 0.7, 0.5
 _BETWEEN = 8
+_MARGIN = 5.3
 _CELLS, _HALVINGS = 4096, 14
+
+
+class Look(NamedTuple):
+    """How closely smoothed draws are looked at: nodes a bandwidth, and frequencies up to `reach` over π bandwidths."""
+
+    nodes: int
+    reach: float
+
+
+CLOSE = Look(MANY_NODES, _MARGIN)
+# Noise of many rows has a hundred thousandth of its power above π. A node a bandwidth then tells ∫|g| to some thousandths,
+# right on average: far below what draws differ by.
+ROUGH = Look(1, 3.2)
 
 
 class _Band(NamedTuple):
     """Bandwidths that share one window, and the points there."""
 
-    window: Window
-    places: range  # in the ladder
     grid: DrawGrid
+    rungs: list[Rung]
+
+
+class SmoothedDraws:
+    """Draws smoothed at ascending bandwidths."""
+
+    def __init__(self, points: Points, scale: Scale, bandwidths: Floats, look: Look) -> None:
+        x = scale.position(points.score)
+        self.bandwidths = bandwidths
+        self._bands = list(_bands(x, points.total, scale, bandwidths, look))
+
+    def norms(self, e: Array) -> Floats:
+        """∫|g_σ| of each draw for every bandwidth."""
+        masses = by_point(e)
+        norms, place = np.empty((len(e), len(self.bandwidths))), 0
+        for grid, rungs in self._bands:
+            a = grid.coefficients(masses)
+            for rung in rungs:
+                norms[:, place] = rung.norms(a)
+                place += 1
+        return norms
+
+
+def _window(x: Floats, scale: Scale, bandwidth: float) -> Window:
+    low, high = float(x[0]) - _MARGIN * bandwidth, float(x[-1]) + _MARGIN * bandwidth
+    if scale.reflects:
+        low, high = max(low, 0.0), min(high, 1.0)
+        return Window(low, high - low if high > low else 1.0)
+    return Window(low, max(high - low, 1e-300))
+
+
+def _bands(x: Floats, total: float, scale: Scale, bandwidths: Floats, look: Look) -> Iterator[_Band]:
+    """Few windows for many bandwidths: scores near 0, say, need the whole scale for wide kernels only."""
+    lengths = [_window(x, scale, float(bandwidth)).length for bandwidth in bandwidths]
+    first = 0
+    for last in range(1, len(bandwidths) + 1):
+        if last < len(bandwidths) and lengths[last] <= 1.6 * lengths[first]:
+            continue
+        window = _window(x, scale, float(bandwidths[last - 1]))
+        place = np.clip((x - window.low) / window.length, 0.0, 1.0)
+        sigmas = [float(bandwidth) / window.length for bandwidth in bandwidths[first:last]]
+        grid = DrawGrid(place, sigmas[0], total, look.reach)
+        yield _Band(grid, [grid.rung(sigma, look.nodes) for sigma in sigmas])
+        first = last
 
 
 class SmoothNorm(Norm):
     """SmoothECE of draws at a bandwidth, or its fixed point from a ladder of bandwidths that depends on the scores alone."""
 
-    def __init__(self, points: Points, scale: Scale, bandwidth: float | None, ladder: Floats | None = None) -> None:
+    def __init__(self, points: Points, scale: Scale, bandwidth: float | None) -> None:
         super().__init__(points)
         self.scale = scale
         self.x = scale.position(points.score)
-        self.reflects = scale.reflects
-        self.total = points.total
-        self.fixed = bandwidth is not None
-        if ladder is not None:
-            self.ladder = ladder
-        elif bandwidth is None:
-            smallest = self._typical(points.squares if points.soft else points.binomial) / 2
-            self.ladder = np.geomspace(min(smallest, 0.5), 1.0, BANDWIDTHS)
-        else:
-            self.ladder = np.array([bandwidth])
-        finest = STEPS * self._window(0.0).length / MOST_STEPS
-        self.clipped = bool(self.ladder[0] < finest)
-        if self.clipped and bandwidth is not None:
+        self.bandwidth = bandwidth
+        self._finest = STEPS * _window(self.x, scale, 0.0).length / MOST_STEPS
+        if bandwidth is not None and bandwidth < self._finest:
             raise InputError(
-                f"bandwidth: {bandwidth:g} is too small to be simulated on these data. Pass at least {finest:.2g}."
+                f"bandwidth: {bandwidth:g} is too small to be simulated on these data. Pass at least {self._finest:.2g}."
             )
-        if self.clipped:
-            self.ladder = np.geomspace(min(finest, 0.5), 1.0, BANDWIDTHS)
 
     @cached_property
-    def bands(self) -> list[_Band]:
-        """Windows and grids, made when first drawn."""
-        return list(self._bands())
+    def ladder(self) -> Floats:
+        """The bandwidths, ascending."""
+        if self.bandwidth is not None:
+            return np.array([self.bandwidth])
+        typical = self._typical(self.points.squares if self.points.soft else self.points.binomial)
+        begins = typical * (_BEGINS_FEW if self.points.n <= FEW_ROWS else _BEGINS)
+        return np.geomspace(min(max(begins, self._finest), 0.5), 1.0, BANDWIDTHS)
 
-    def _window(self, bandwidth: float) -> Window:
-        low, high = float(self.x[0]) - _REACH * bandwidth, float(self.x[-1]) + _REACH * bandwidth
-        if self.reflects:
-            low, high = max(low, 0.0), min(high, 1.0)
-            return Window(low, high - low if high > low else 1.0)
-        return Window(low, max(high - low, 1e-300))
+    @cached_property
+    def _draws(self) -> SmoothedDraws:
+        return self._smoothed(self.ladder, CLOSE if self.points.n <= FEW_ROWS else ROUGH)
 
-    def _bands(self) -> Iterator[_Band]:
-        """Few windows for many bandwidths: scores near 0, say, need the whole scale for wide kernels only."""
-        first = 0
-        for last in range(1, len(self.ladder) + 1):
-            if (
-                last < len(self.ladder)
-                and self._window(self.ladder[last]).length <= 1.6 * self._window(self.ladder[first]).length
-            ):
-                continue
-            window = self._window(self.ladder[last - 1])
-            place = np.clip((self.x - window.low) / window.length, 0.0, 1.0)
-            grid = DrawGrid(place, float(self.ladder[first]) / window.length, self.total, _REACH)
-            yield _Band(window, range(first, last), grid)
-            first = last
+    def _smoothed(self, bandwidths: Floats, look: Look) -> SmoothedDraws:
+        return SmoothedDraws(self.points, self.scale, bandwidths, look)
+
+    def _curve(self, bandwidths: Floats) -> Floats:
+        """∫|g_σ| of the residuals themselves at these bandwidths."""
+        return np.asarray(self._smoothed(bandwidths, CLOSE).norms(self.points.e[None, :])[0])
 
     def _typical(self, variance: Floats) -> float:
         """Where √(2/π)·∫ of the standard deviation of the smoothed noise equals its bandwidth."""
@@ -92,35 +130,29 @@ class SmoothNorm(Norm):
         before = np.append(0.0, np.cumsum(variance))
         for _ in range(_HALVINGS):
             sigma = float(np.sqrt(low * high))
-            window = self._window(sigma)
+            window = _window(self.x, self.scale, sigma)
             edges = window.low + window.length * np.arange(1, _CELLS) / _CELLS
             mass = np.diff(before[np.concatenate([[0], np.searchsorted(self.x, edges), [len(self.x)]])])
-            g = smoothed_variance(mass, self.total**2, sigma / window.length)
+            g = smoothed_variance(mass, self.points.total**2, sigma / window.length)
             if np.sqrt(2 / np.pi) * float(np.sqrt(g).mean()) > sigma:
                 low = sigma
             else:
                 high = sigma
         return float(np.sqrt(low * high))
 
-    def noise(self, e: Floats, nodes: int | None = None) -> Floats:
-        """∫|g_σ| of each draw for every bandwidth of the ladder, looked at on so many nodes a bandwidth."""
-        nodes = nodes_for(self.points.n) if nodes is None else nodes
-        norms = np.empty((len(e), len(self.ladder)))
-        for band in self.bands:
-            a = band.grid.coefficients(e)
-            for place in band.places:
-                norms[:, place] = band.grid.norms(a, float(self.ladder[place]) / band.window.length, nodes)
-        return norms
+    def noise(self, e: Array) -> Floats:
+        """∫|g_σ| of each draw for every bandwidth of the ladder."""
+        return self._draws.norms(e)
 
-    def of(self, e: Floats) -> Floats:
-        """The metric of each draw."""
-        return self.metric_of(self.noise(e))
+    def observed(self) -> float:
+        """The metric of the residuals themselves, looked at closely."""
+        return float(self.metric_of(self._curve(self.ladder)[None, :])[0])
 
     def metric_of(self, norms: Floats) -> Floats:
         """The metric from what `noise` gave: where a curve equals the bandwidth. Between rungs a curve is nearly a power."""
-        if self.fixed:
+        if self.bandwidth is not None:
             return norms[:, 0]
-        below = norms <= self.ladder  # from some rung on: normss fall and the ladder rises
+        below = norms <= self.ladder  # from some rung on: norms fall and the ladder rises
         j = np.argmax(below, axis=1)
         i = np.maximum(j - 1, 0)
         rows = np.arange(len(norms))
@@ -128,9 +160,8 @@ class SmoothNorm(Norm):
             gap0, gap1 = (np.log(norms[rows, rung] / self.ladder[rung]) for rung in (i, j))
             share = gap0 / (gap0 - gap1)
             between = self.ladder[i] * (self.ladder[j] / self.ladder[i]) ** share
-            # Below the ladder the curve hardly moves, unless the ladder had to end too early: then it goes on as a power.
             slope = np.log(norms[:, 1] / norms[:, 0]) / np.log(self.ladder[1] / self.ladder[0])
-            below_all = self.ladder[0] * (norms[:, 0] / self.ladder[0]) ** (1 / (1 - slope)) if self.clipped else norms[:, 0]
+            below_all = self.ladder[0] * (norms[:, 0] / self.ladder[0]) ** (1 / (1 - slope))  # it goes on as a power
         # At the ladder's end no curve exceeds 1.
         return np.where(
             j == 0, np.where(norms[:, 0] > 0, below_all, 0.0), np.where(np.isfinite(between), between, self.ladder[i])
@@ -138,14 +169,17 @@ class SmoothNorm(Norm):
 
     def limits(self, value: float, high: float, noise: Noise, alpha: float) -> tuple[float, float]:
         """The lower limit is the best of all bandwidths, each bounded by what is left there and by itself."""
-        if self.fixed:
+        if self.bandwidth is not None:
             return super().limits(value, high, noise, alpha)
         bound = np.max([_simultaneous(curves, alpha / 2) for curves in noise.kinds], axis=0)
-        # Between two rungs the noise is no more than at the lower one, since norms fall with the bandwidth.
-        fine = np.unique(np.concatenate([np.geomspace(a, b, _BETWEEN + 1) for a, b in pairwise(self.ladder)]))
-        curve = SmoothNorm(self.points, self.scale, None, ladder=fine).noise(self.points.e[None, :], nodes=MANY_NODES)[0]
-        rung = np.searchsorted(self.ladder, fine * (1 + 1e-12), side="right") - 1
-        return float(min(np.max(np.minimum(fine, curve - bound[rung])), value)), high
+        left = self._curve(self.ladder) - bound
+        best = float(np.max(np.minimum(self.ladder, left)))
+        # Between two rungs noise and curve are no more than at the lower one, since norms fall with the bandwidth.
+        for j, (a, b) in enumerate(pairwise(self.ladder)):
+            if min(b, left[j]) > best:
+                between = np.geomspace(a, b, _BETWEEN + 1)[1:-1]
+                best = max(best, float(np.max(np.minimum(between, self._curve(between) - bound[j]))))
+        return min(best, value), high
 
 
 def _simultaneous(curves: Floats, tail: float) -> Floats:

@@ -1,12 +1,16 @@
 """Many draws smoothed at once, and the integrals of their absolute values.
 
-A draw is a row of masses at the same points. The points are spread over equal steps of a window, two nodes each, and one cosine
-transform of all draws serves every bandwidth. What two nodes smooth by themselves is taken out again, frequency by frequency.
+A draw is a row of masses at the same points. The points are spread over equal cells of a window, the middles of two cells
+each, and one cosine transform of all draws serves every bandwidth. What two middles smooth by themselves is taken out again,
+frequency by frequency.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._types import Floats
+from trueness._types import Array, Floats
+from trueness.data.binomials import Draws, single
 from trueness.smoothing.cosine import damping
 
 STEPS = 4  # of the grid in a bandwidth
@@ -16,48 +20,69 @@ MOST_STEPS = 1 << 15
 _FEWEST = 32
 
 
-class DrawGrid:
-    """Points in a window mapped to [0, 1], fine enough for bandwidths from `sigma` on."""
+def by_point(e: Array) -> Draws:
+    """Draws as masses [point, draw]."""
+    return np.ascontiguousarray(single(e).T)
 
-    def __init__(self, place: Floats, sigma: float, total: float, reach: float) -> None:
+
+class DrawGrid:
+    """Points in a window mapped to [0, 1], fine enough for bandwidths from `sigma` on.
+
+    Frequencies up to `reach` over π·sigma are kept, all in the precision of draws unless told.
+    """
+
+    def __init__(self, place: Floats, sigma: float, total: float, reach: float, dtype: Any = np.float32) -> None:
         from scipy.fft import next_fast_len
         from scipy.sparse import csr_array
 
-        steps = next_fast_len(max(_FEWEST, int(np.ceil(STEPS / sigma))))
-        node = np.minimum((place * steps).astype(np.int64), steps - 1)
-        share = place * steps - node
-        counted = np.full(steps + 1, 0.5 / total)  # a transform of this type counts all but the ends twice
-        counted[[0, -1]] = 1 / total
-        rows, values = np.concatenate([node, node + 1]), np.concatenate([1 - share, share])
-        columns = np.tile(np.arange(len(place)), 2)
-        self._spread = csr_array((values * counted[rows], (rows, columns)), shape=(steps + 1, len(place)))
-        self._known = np.pi * np.arange(min(steps, int(reach / (np.pi * sigma)) + 1) + 1)
-        self._unspread = np.sinc(self._known / (2 * np.pi * steps))[:, None] ** -2
+        cells = next_fast_len(max(_FEWEST, int(np.ceil(STEPS / sigma))), real=True)
+        left = np.floor(place * cells - 0.5)
+        share = place * cells - 0.5 - left
+        # Before the first middle and after the last the mirror of a cell is the cell itself.
+        middle = np.clip(np.stack([left, left + 1], axis=1), 0, cells - 1).astype(np.int32).ravel()
+        values = np.stack([1 - share, share], axis=1).ravel() / (2 * total)  # the transform counts twice
+        points = np.arange(0, len(values) + 1, 2, dtype=np.int32)
+        self._spread = csr_array((values.astype(dtype), middle, points), shape=(len(place), cells)).T
+        self._known = np.pi * np.arange(min(cells - 1, int(reach / (np.pi * sigma)) + 1) + 1)
+        self._unspread = (np.sinc(self._known / (2 * np.pi * cells)) ** -2).astype(dtype)
         self._reach = reach
 
-    def coefficients(self, e: Floats) -> Floats:
-        """a_k of each draw: [frequency, draw]."""
+    def coefficients(self, masses: Array) -> Array:
+        """a_k of each draw, [draw, frequency], from masses [point, draw]."""
         from scipy.fft import dct
 
-        nodes = self._spread @ np.ascontiguousarray(e.T)
-        return np.asarray(dct(nodes, type=1, axis=0, overwrite_x=True)[: len(self._known)] * self._unspread)
+        a = dct(np.ascontiguousarray((self._spread @ masses).T), type=2, axis=1, overwrite_x=True)
+        return np.asarray(a[:, : len(self._known)] * self._unspread)
 
-    def smoothed(self, a: Floats, sigma: float, nodes: float) -> Floats:
-        """Draws smoothed by this bandwidth, at equal steps of the window, so many a bandwidth: [node, draw]."""
-        from scipy.fft import dct, next_fast_len
+    def rung(self, sigma: float, nodes: float) -> "Rung":
+        """How draws are smoothed by this bandwidth and looked at on so many nodes a bandwidth."""
+        from scipy.fft import next_fast_len
 
-        last = min(int(self._reach / (np.pi * sigma)) + 1, len(a) - 1)
-        intervals = next_fast_len(max(16, last + 1, int(np.ceil(nodes / sigma))))
-        padded = np.zeros((intervals + 1, a.shape[1]))
-        np.multiply(a[: last + 1], damping(sigma, self._known[: last + 1])[:, None], out=padded[: last + 1])
-        return np.asarray(dct(padded, type=1, axis=0, overwrite_x=True))
+        last = min(int(self._reach / (np.pi * sigma)) + 1, len(self._known) - 1)
+        cells = next_fast_len(max(16, last + 1, int(np.ceil(nodes / sigma))), real=True)
+        return Rung(damping(sigma, self._known[: last + 1]).astype(self._unspread.dtype), int(cells))
 
-    def norms(self, a: Floats, sigma: float, nodes: float) -> Floats:
+
+class Rung(NamedTuple):
+    """One bandwidth: what its kernel leaves of each frequency, and the equal cells in whose middles draws are looked at."""
+
+    damped: Array
+    cells: int
+
+    def smoothed(self, a: Array) -> Array:
+        """Draws smoothed, from their coefficients: [draw, node]."""
+        from scipy.fft import dct
+
+        padded = np.zeros((len(a), self.cells), dtype=a.dtype)
+        np.multiply(a[:, : len(self.damped)], self.damped, out=padded[:, : len(self.damped)])
+        return np.asarray(dct(padded, type=3, axis=1, overwrite_x=True))
+
+    def norms(self, a: Draws) -> Floats:
         """∫|g_σ| of each draw.
 
-        By the plain trapezoid rule: wherever the nodes lie, what it adds at a change of sign it loses between them on average.
+        By the plain midpoint rule: wherever the nodes lie, what it adds at a change of sign it loses between them on average.
         """
-        return mean_sizes(self.smoothed(a, sigma, nodes))
+        return mean_sizes(self.smoothed(a))
 
 
 def nodes_for(rows: int) -> int:
@@ -65,27 +90,30 @@ def nodes_for(rows: int) -> int:
     return NODES if rows > FEW_ROWS else MANY_NODES
 
 
-def mean_sizes(g: Floats) -> Floats:
-    """∫|g| over [0, 1] of each column, by the trapezoid rule at equal steps."""
-    size = np.abs(g, out=g)
-    return np.asarray((size.sum(axis=0) - (size[0] + size[-1]) / 2) / (len(g) - 1))
+def middles(cells: int) -> Floats:
+    """The middles of equal cells of [0, 1]."""
+    return (np.arange(cells) + 0.5) / cells
 
 
-def crossing_sizes(g: Floats) -> Floats:
-    """The same, less what the rule adds at a change of sign: exact where g is linear."""
-    draws, product = g.shape[1], (g[:-1] * g[1:]).ravel()
-    change = np.flatnonzero(product < 0)
+def mean_sizes(g: Draws) -> Floats:
+    """∫|g| over [0, 1] of each row, from the middles of equal cells."""
+    return np.asarray(np.add.reduce(np.abs(g, out=g), axis=1).astype(np.float64) / g.shape[1])
+
+
+def crossing_sizes(g: Draws) -> Floats:
+    """The same, less what the rule adds at a change of sign: exact where g is linear, and flat beyond the outer nodes."""
+    product = g[:, :-1] * g[:, 1:]
+    row, column = np.nonzero(product < 0)
     sizes = mean_sizes(g)
-    left, right = g.ravel()[change], g.ravel()[change + draws]  # sizes by now
-    lost = np.bincount(change % draws, -product[change] / (left + right), draws)
-    return np.asarray(sizes - lost / (len(g) - 1))
+    lost = -product[row, column] / (g[row, column] + g[row, column + 1])  # sizes by now
+    return np.asarray(sizes - np.bincount(row, lost, len(g)) / g.shape[1])
 
 
-def linear_integrals(g: Floats, step: float, breaks: Floats | None = None) -> Floats:
+def linear_integrals(g: Draws, step: float, breaks: Array | None = None) -> Floats:
     """∫|g| of each row at equal steps, exact where g is linear: a trapezoid rule, less what it adds at a change of sign."""
     size = np.abs(g)
     both = size[:, :-1] + size[:, 1:]
     crossing = g[:, :-1] * g[:, 1:] < 0
     lost = np.divide(size[:, :-1] * size[:, 1:], both, out=np.zeros_like(both), where=crossing)
     pieces = both / 2 - lost
-    return np.asarray((pieces if breaks is None else pieces * breaks).sum(axis=1) * step)
+    return np.asarray((pieces if breaks is None else pieces * breaks).sum(axis=1) * step, dtype=np.float64)

@@ -3,7 +3,7 @@
 import math
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -32,10 +32,28 @@ def accelerator(n: int) -> ModuleType | None:
     return compiled
 
 
+def cores() -> int:
+    """How many threads may work at once: the variable TRUENESS_THREADS, else as many as there are cores for this process."""
+    if (asked := os.environ.get("TRUENESS_THREADS", "")).isdecimal() and int(asked) > 0:
+        return int(asked)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_order(work: Callable[[int], Any], count: int) -> Iterator[Any]:
+    """Results of `work(0)`, `work(1)`, … in that order, made in threads where there are cores for them."""
+    threads = min(cores(), count, _THREADS)
+    if threads <= 1:
+        yield from map(work, range(count))
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, range(count))
+
+
 def in_threads(start: int, stop: int, threads: int, work: Callable[[int, int], Any]) -> list[Any]:
     """Results of `work(a, b)` over a split of start…stop into as many contiguous parts as there are cores for."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = max(1, min(threads, available))
+    count = max(1, min(threads, cores()))
     cuts = [start + (stop - start) * i // count for i in range(count + 1)]
     if count == 1:
         return [work(start, stop)]
