@@ -42,13 +42,12 @@ def evidence(
     """
     alpha, seed = 1 - check_level(level, highest=0.99995), check_seed(rng)
     bound = [bind(*((each, None) if isinstance(each, str) else each), what="metrics") for each in metrics]
-    values = [each.value(sample) for each in bound]
     resampling, draws = Resampling(sample, bound), draws_for(alpha)
     simulate = tests and not resampling.base.soft
     needs = [_needs(each, resampling, simulate=simulate, intervals=intervals) for each in bound]
     drawn = resampling.draw(seed, draws, needs, progress)
     results = []
-    for i, (each, value) in enumerate(zip(bound, values, strict=True)):
+    for i, (each, value) in enumerate(zip(bound, resampling.values, strict=True)):
         testable = tests and (each.law is not None or simulate)
         interval = intervals and each.has_interval
         results.append(

@@ -70,7 +70,6 @@ def noise_floor(
     check_progress(progress)
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
-    bound.value(sample)  # the metric checks its options
     resampling = Resampling(sample, [bound])
     refuse_soft(resampling.base, "noise_floor")
     drawn = None if resampling.uses_law(bound) else resampling.draw(seed, resamples, [Needs()], progress)[0]

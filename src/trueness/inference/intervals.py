@@ -112,16 +112,15 @@ def confidence_interval(
     check_progress(progress)
     seed = check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
-    value = bound.value(sample)
     if method == "bootstrap":
-        return _bootstrap(bound, value, sample, alpha, seed, progress)
+        return _bootstrap(bound, bound.value(sample), sample, alpha, seed, progress)
     bound.require_interval()
     resampling = Resampling(sample, [bound])
     draws = draws_for(alpha)
     drawn = None
     if few_rows(bound, resampling.base) is None:
         drawn = resampling.draw(seed, draws, [needs_of(bound, resampling)], progress).get(0)
-    return interval_of(bound, value, resampling, drawn, alpha, draws, seed)
+    return interval_of(bound, resampling.values[0], resampling, drawn, alpha, draws, seed)
 
 
 def draws_for(alpha: float) -> int:

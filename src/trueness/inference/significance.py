@@ -137,9 +137,8 @@ def calibration_test(
     check_progress(progress)
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
-    value = bound.value(sample)
     resampling = Resampling(sample, [bound], frequency=weight_kind == "frequency")
-    return outcome_of(bound, value, resampling, method, resamples, seed, progress)
+    return outcome_of(bound, resampling.values[0], resampling, method, resamples, seed, progress)
 
 
 def outcome_of(
@@ -186,7 +185,7 @@ def _rest(
     if sample is None:
         return None
     others = Resampling(sample, [bound], frequency=resampling.frequency)
-    return outcome_of(bound, bound.value(sample), others, method, resamples, seed, progress)
+    return outcome_of(bound, others.values[0], others, method, resamples, seed, progress)
 
 
 def _simulated(

@@ -73,7 +73,7 @@ class Drawn(NamedTuple):
     """Draws of one metric on the points they were made from; empty where none were asked for."""
 
     points: Points
-    observed: float  # the metric by the same functional as the draws
+    observed: float  # the metric by the same functional as the draws, or where it is smooth the value itself
     null: Floats  # the metric under calibration
     noise: Noise
     norm: Norm | None  # the norm behind the noise
@@ -97,13 +97,19 @@ class _Part(NamedTuple):
 class _Tally:
     """What is kept of the draws of one metric."""
 
-    def __init__(self, bound: BoundMetric, points: Points, partition: Partition | None, needs: Needs) -> None:
+    def __init__(
+        self, bound: BoundMetric, value: float, base: Points, points: Points, partition: Partition | None, needs: Needs
+    ) -> None:
         self.needs = needs
         self._points = points
         self._norm = bound.norm(points, partition) if needs.norms or needs.flips else None
+        if self._norm is not None:
+            self._norm.base = base
         follows = self._norm is not None and self._norm.gives_metric
         self._statistic = None if not needs.null else self._norm if follows else bound.statistic(points, partition)
-        self._observed = math.nan if self._statistic is None else self._statistic.observed()
+        self._observed = value
+        if self._statistic is not None and (points is base or not bound.metric.drawing.is_smooth):
+            self._observed = float(self._statistic.of(points.e[None, :])[0])
         self.part(points.e[None, :], points.e[None, :])  # what draws share is made once, before there are threads
 
     def part(self, outcomes: Array | None, flips: Array | None) -> _Part:
@@ -159,6 +165,7 @@ class Resampling:
         self.sample = sample
         self.frequency = frequency
         self.metrics = list(metrics)
+        self.values = [each.value(sample) for each in metrics]
         rows = any(each.needs_rows or (each.is_fine and sample.has_rows) for each in metrics)
         bins = tuple(sorted({each.bins for each in metrics if each.bins is not None and not each.needs_rows}))
         self.base = sample.points(rows=rows, bins=bins, frequency=frequency)
@@ -188,15 +195,17 @@ class Resampling:
         results: dict[int, Drawn] = {}
         for number, (part, stream) in enumerate(parts):
             points = self._fine if part is ordered else self._coarse
-            tallies = [_Tally(self.metrics[i], points, self._partition(points, i), needs[i] or Needs()) for i in part]
+            tallies = [self._tally(i, points, needs[i] or Needs()) for i in part]
             batches = _Batches(points, tallies, stream, draws)
             told = None if progress is None else partial(_tell, progress, number * draws, len(parts) * draws)
             results |= dict(zip(part, batches.drawn(told), strict=True))
         return results
 
-    def _partition(self, points: Points, place: int) -> Partition | None:
+    def _tally(self, place: int, points: Points, needs: Needs) -> _Tally:
         partition = self._partitions[place]
-        return partition if partition is None or points is self.base else partition.restricted(self._groups)
+        if partition is not None and points is not self.base:
+            partition = partition.restricted(self._groups)
+        return _Tally(self.metrics[place], self.values[place], self.base, points, partition, needs)
 
     def uses_law(self, bound: BoundMetric) -> bool:
         """Whether a metric's limit law stands for its draws."""

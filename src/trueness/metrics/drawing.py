@@ -46,10 +46,6 @@ class Statistic:
         """The metric of each draw."""
         raise NotImplementedError
 
-    def observed(self) -> float:
-        """The metric of the values at hand, by the functional of the draws or one that is closer."""
-        return float(self.of(self.points.e[None, :])[0])
-
 
 class Noise(NamedTuple):
     """Norms of noise, [draw] or [draw, bandwidth]: of outcomes drawn as predicted, and of residuals with random signs."""
@@ -67,7 +63,12 @@ class Norm(Statistic):
     """The norm behind a metric, sup E[v(f)·r] over some functions |v| ≤ 1 of the score, and limits for its true value."""
 
     suffix = ""  # what the interval's method says of it
+    base: Points  # before they were put together
     gives_metric = True  # whether the metric of draws follows from their norms
+
+    def __init__(self, points: Points) -> None:
+        super().__init__(points)
+        self.base = points
 
     def noise(self, e: Array) -> Floats:
         """The norm of each draw."""
@@ -124,6 +125,7 @@ class Drawing:
     law: LimitLaw | None = None  # with one, draws keep the order of all scores
     needs_flips = True  # whether its interval reads residuals with random signs
     by_cuts = False  # whether the groups that its cuts leave are fine enough
+    is_smooth = False  # whether draws on groups of neighbours have the law of the value itself
     on_cells = False  # whether draws may be made on groups of neighbours although the value needs rows
 
     def partition(self, points: Points, options: Options) -> Partition | None:

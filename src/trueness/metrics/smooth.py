@@ -220,6 +220,7 @@ class SmoothDrawing(Drawing):
     """A kernel: groups of points a good deal shorter than the narrowest one."""
 
     by_cuts = True
+    is_smooth = True
 
     def cuts(self, points: Points, options: Options) -> list[Ints]:
         """Stretches of a step of the grid on which draws are smoothed."""

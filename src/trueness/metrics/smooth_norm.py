@@ -113,14 +113,11 @@ class SmoothNorm(Norm):
 
     @cached_property
     def _draws(self) -> SmoothedDraws:
-        return self._smoothed(self.ladder, CLOSE if self.points.n <= FEW_ROWS else ROUGH)
-
-    def _smoothed(self, bandwidths: Floats, look: Look) -> SmoothedDraws:
-        return SmoothedDraws(self.points, self.scale, bandwidths, look)
+        return SmoothedDraws(self.points, self.scale, self.ladder, CLOSE if self.points.n <= FEW_ROWS else ROUGH)
 
     def _curve(self, bandwidths: Floats) -> Floats:
         """∫|g_σ| of the residuals themselves at these bandwidths."""
-        return np.asarray(self._smoothed(bandwidths, CLOSE).norms(self.points.e[None, :])[0])
+        return np.asarray(SmoothedDraws(self.base, self.scale, bandwidths, CLOSE).norms(self.base.e[None, :])[0])
 
     def _typical(self, variance: Floats) -> float:
         """Where √(2/π)·∫ of the standard deviation of the smoothed noise equals its bandwidth."""
@@ -143,10 +140,6 @@ class SmoothNorm(Norm):
     def noise(self, e: Array) -> Floats:
         """∫|g_σ| of each draw for every bandwidth of the ladder."""
         return self._draws.norms(e)
-
-    def observed(self) -> float:
-        """The metric of the residuals themselves, looked at closely."""
-        return float(self.metric_of(self._curve(self.ladder)[None, :])[0])
 
     def metric_of(self, norms: Floats) -> Floats:
         """The metric from what `noise` gave: where a curve equals the bandwidth. Between rungs a curve is nearly a power."""
