@@ -143,8 +143,7 @@ def cumulative_svg(curve: CumulativeCurve) -> str:
     values = np.arange(np.ceil(frame.y[0] / step), np.floor(frame.y[1] / step) + 1) * step
     body, kept = [], thinned(curve.difference, 2 * _MOST)
     if curve.ecce.worst is not None:
-        ends = sorted((int(curve.difference.argmax()), int(curve.difference.argmin())))
-        a, b = (frame.across(float(curve.share[i])) for i in ends)
+        a, b = map(frame.across, curve.worst_shares)
         body.append(f'<rect class="worst" x="{_n(a)}" y="{TOP}" width="{_n(b - a)}" height="{TALL}"/>')
     if curve.sigma > 0:
         tip = [frame.point(0, 2 * curve.sigma), frame.point(0, -2 * curve.sigma), frame.point(0.06, 0)]
