@@ -118,7 +118,7 @@ def test_every_kind_of_source(call, monkeypatch, name):
 
 def test_many_rows_are_computed_from_their_summary(call, monkeypatch):
     expected = call("assess", *ROWS)[1]
-    monkeypatch.setattr("trueness.cli.data.IN_MEMORY", 1000)
+    monkeypatch.setattr("trueness.cli.loading.IN_MEMORY", 1000)
     summary = call("assess", *ROWS)[1]
     found = trueness.assess(trueness.summarize_files("a.csv", outcome="y", prediction="p", exact=True))
     assert summary == f"{found}\n"
@@ -258,7 +258,7 @@ def test_every_group_is_held_to_the_limit(call, monkeypatch, source):
     write("groups.csv", {"y": Y, "p": SHIFTED, "g": THIRD})
     arguments = ("groups.csv", "-y", "y", "-p", "p", "--by", "g")
     if source == "large":
-        monkeypatch.setattr("trueness.cli.data.IN_MEMORY", 1000)
+        monkeypatch.setattr("trueness.cli.loading.IN_MEMORY", 1000)
     if source == "record":
         call("summarize", *arguments, "-o", "groups.tns")
         arguments = ("groups.tns",)
