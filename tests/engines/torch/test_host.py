@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pairs import pairwise
 
 from trueness.engines.arrays import compiled
 from trueness.summary.ruler import ruler
@@ -11,7 +12,7 @@ from trueness.engines.torch import host  # noqa: E402
 from trueness.engines.torch.sums import TensorSums  # noqa: E402
 
 RNG = np.random.default_rng(3)
-EDGES = ruler((37,)).edges
+EDGES = ruler((37,)).edges[::6]
 SCORES = np.concatenate(
     [
         EDGES,
@@ -27,9 +28,16 @@ LABELS = RNG.integers(0, 2, len(SCORES))
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 
 
-@pytest.fixture(params=["plain", "compiled"])
+ENGINES = {"plain": None, "compiled": compiled}
+
+
+@pytest.fixture(params=ENGINES)
 def engine(request, monkeypatch):
-    monkeypatch.setattr(host, "accelerator", lambda n: compiled if request.param == "compiled" else None)
+    use(request.param, monkeypatch)
+
+
+def use(engine, monkeypatch):
+    monkeypatch.setattr(host, "accelerator", lambda n: ENGINES[engine])
     monkeypatch.setattr(host, "_PIECE", 10_000)
 
 
@@ -51,9 +59,9 @@ def both(floats, *columns):
     return added(found, *columns).flat(), judged(expected, *columns).flat()
 
 
-@pytest.mark.parametrize("score", ["float16", "bfloat16", "float32", "float64"])
-@pytest.mark.parametrize("label", DTYPES)
-def test_hard_labels_have_the_same_bits(engine, label, score):
+@pairwise("label, score, engine", DTYPES, ("float16", "bfloat16", "float32", "float64"), ENGINES)
+def test_hard_labels_have_the_same_bits(monkeypatch, engine, label, score):
+    use(engine, monkeypatch)
     f, y = torch.from_numpy(SCORES).to(getattr(torch, score)), torch.from_numpy(LABELS).to(getattr(torch, label))
     f[100:106] = torch.tensor(FAULTS, dtype=torch.float64).to(f.dtype)
     if y.is_floating_point():
