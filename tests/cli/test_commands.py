@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,10 +35,15 @@ def write(path, columns, delimiter=","):
     return str(path)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("rows") / "a.csv", {"id": np.arange(N), "y": Y, "p": F, "q": TRUTH, "g": G, "w": W})
+
+
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, written):
     monkeypatch.chdir(tmp_path)
-    write("a.csv", {"id": np.arange(N), "y": Y, "p": F, "q": TRUTH, "g": G, "w": W})
+    shutil.copyfile(written, "a.csv")
     return tmp_path
 
 

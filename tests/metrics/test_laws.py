@@ -89,7 +89,7 @@ scores = st.one_of(
 
 
 @st.composite
-def pairs(draw, soft=False, least=1, most=40):
+def pairs(draw, soft=False, least=1, most=20):
     n = draw(st.integers(least, most))
     f = draw(st.lists(scores, min_size=n, max_size=n))
     label = st.one_of(st.sampled_from([0.0, 1.0]), scores) if soft else st.sampled_from([0.0, 1.0])

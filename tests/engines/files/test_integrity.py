@@ -42,7 +42,7 @@ def test_cut_and_altered_gzip(tmp_path, writer):
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_a_flipped_bit_where_pages_have_checksums(tmp_path, compression, version):
-    options = {"write_page_checksum": True, "compression": compression, "data_page_version": version, "row_group_size": 700}
+    options = {"write_page_checksum": True, "compression": compression, "data_page_version": version, "row_group_size": 170}
     path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": F, "g": G}, **options)
     content, expected = path.read_bytes(), summarize(Y, F)
     assert summarize_files(path, **COLUMNS) == expected

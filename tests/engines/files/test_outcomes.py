@@ -52,7 +52,7 @@ def test_an_event_among_very_many_labels(tmp_path):
 
 
 def test_events_beyond_what_float64_tells_apart(write):
-    big = 2**53 + np.arange(2000) % 3  # 2^53 and 2^53 + 1 are one float64
+    big = 2**53 + np.arange(N) % 3  # 2^53 and 2^53 + 1 are one float64
     for event in (2**53 + 1, str(2**53 + 1), np.int64(2**53 + 1)):
         assert summarize_files(write({"y": big, "p": F}), **COLUMNS, pos_label=event) == summarize(big == 2**53 + 1, F)
 

@@ -12,12 +12,12 @@ ODD = ["a b", 'quote"d', '"; DROP TABLE t;--', "new\nline", "'", "🦆", "p" * 1
 
 
 def test_odd_names(write):
-    """Every kind of file with all of them at once; each is read as an outcome and as a prediction."""
+    """Every kind of file with all of them at once, each read as an outcome or as a prediction."""
     names = [name for name in ODD if name != "new\nline"]
-    outcomes, predictions = (np.stack([np.roll(x[:40], k) for k in range(len(names))]) for x in (Y, F))
-    path = write(dict(zip([*names, *(f"{name}." for name in names)], [*outcomes, *predictions], strict=True)))
-    for k, name in enumerate(names):
-        assert summarize_files(path, outcome=name, prediction=f"{names[k - 1]}.") == summarize(outcomes[k], predictions[k - 1])
+    columns = {name: np.roll((Y, F)[k % 2][:40], k) for k, name in enumerate(names)}
+    path = write(columns)
+    for y, p in zip(names[::2], names[1::2], strict=True):
+        assert summarize_files(path, outcome=y, prediction=p) == summarize(columns[y], columns[p])
     assert "there is no column" in message(path, outcome=names[0], prediction=f"{names[0]}?")
 
 
