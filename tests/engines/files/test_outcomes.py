@@ -1,7 +1,6 @@
 """Outcomes as true and false, or as labels of which one is the event."""
 
 import numpy as np
-import pytest
 from data_files import COLUMNS, F, N, Y, message, write_parquet
 
 from trueness import summarize, summarize_files
