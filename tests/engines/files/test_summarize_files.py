@@ -69,8 +69,8 @@ def test_summaries_of_files_hold_nothing(tmp_path):
 
     kept = [summarize_files(path, **COLUMNS) for path in paths * 5]
     threads, size = held()
-    for path in paths * 12:
+    for path in paths * 25:
         kept.append(summarize_files(path, **COLUMNS))
         assert "line 3" in message(broken)
     assert held()[0] <= threads + 2
-    assert held()[1] <= size + (128 << 20)  # a connection and its threads would be 6 MB each
+    assert held()[1] <= size + (128 << 20)  # a connection and its threads would be 6 MB each, ten times as much for a hundred

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from pairs import pairwise
+from pairs import all_pairs
 
 from trueness.engines.arrays import compiled
 from trueness.summary.ruler import ruler
@@ -28,16 +28,9 @@ LABELS = RNG.integers(0, 2, len(SCORES))
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 
 
-ENGINES = {"plain": None, "compiled": compiled}
-
-
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=["plain", "compiled"])
 def engine(request, monkeypatch):
-    use(request.param, monkeypatch)
-
-
-def use(engine, monkeypatch):
-    monkeypatch.setattr(host, "accelerator", lambda n: ENGINES[engine])
+    monkeypatch.setattr(host, "accelerator", lambda n: compiled if request.param == "compiled" else None)
     monkeypatch.setattr(host, "_PIECE", 10_000)
 
 
@@ -59,9 +52,13 @@ def both(floats, *columns):
     return added(found, *columns).flat(), judged(expected, *columns).flat()
 
 
-@pairwise("label, score, engine", DTYPES, ("float16", "bfloat16", "float32", "float64"), ENGINES)
-def test_hard_labels_have_the_same_bits(monkeypatch, engine, label, score):
-    use(engine, monkeypatch)
+@pytest.mark.parametrize(
+    ("label", "score", "engine"),
+    all_pairs(DTYPES, ("float16", "bfloat16", "float32", "float64"), ("plain", "compiled")),
+    indirect=["engine"],
+)
+@pytest.mark.usefixtures("engine")
+def test_hard_labels_have_the_same_bits(label, score):
     f, y = torch.from_numpy(SCORES).to(getattr(torch, score)), torch.from_numpy(LABELS).to(getattr(torch, label))
     f[100:106] = torch.tensor(FAULTS, dtype=torch.float64).to(f.dtype)
     if y.is_floating_point():
