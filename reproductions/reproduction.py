@@ -56,7 +56,7 @@ class Reproduction:
             "seed": self.seed,
             "quick": self.quick,
             "counts": self.counts,
-            "findings": {title: [finding.to_dict() for finding in found] for title, found in self.findings.items()},
+            "findings": {title: [finding.to_dict() for finding in findings] for title, findings in self.findings.items()},
             "missing": dict(self.missing),
             "figures": list(self.figures),
         }

@@ -54,15 +54,15 @@ def once(cell: dict[str, Any], seed: int, *, kind: str) -> dict[str, tuple[bool,
         y = rng.beta(5 * eta + 1e-9, 5 * (1 - eta) + 1e-9)
     w = rng.exponential(1, cell["n"]) if further == "weights" else None
     if kind == "bootstrap":
-        found = {
+        intervals = {
             name: confidence_interval(y, f, metric=name, method="bootstrap", rng=seed, sample_weight=w) for name in BOOTSTRAP
         }
     else:
-        wanted = INTERVALS if kind == "auto" else SLOW
-        results = evidence(as_sample(y, f, w), metrics=list(wanted.values()), rng=seed, tests=False)
-        found = {name: result.interval for name, result in zip(wanted, results, strict=True) if result.interval}
+        metrics = INTERVALS if kind == "auto" else SLOW
+        results = evidence(as_sample(y, f, w), metrics=list(metrics.values()), rng=seed, tests=False)
+        intervals = {name: result.interval for name, result in zip(metrics, results, strict=True) if result.interval}
     checked = {}
-    for name, interval in found.items():
+    for name, interval in intervals.items():
         # With quantile bins the target is given these scores and bins.
         given = (
             METRICS["binned_ece"].function(eta, f, strategy="quantile", sample_weight=w) if name.endswith("quantile") else None

@@ -43,6 +43,6 @@ def once(cell: dict[str, Any], seed: int) -> dict[str, float]:
     rng = np.random.default_rng(seed)
     f = rng.random(cell["n"])
     y = (rng.random(cell["n"]) < truth(cell["truth"], f, (1.0, 1.0))).astype(int)
-    found = evidence(as_sample(y, f), metrics=TESTS, intervals=False, rng=seed)
-    ours = {name: each.test.pvalue for name, each in zip(TESTS, found, strict=True) if each.test}
+    results = evidence(as_sample(y, f), metrics=TESTS, intervals=False, rng=seed)
+    ours = {name: each.test.pvalue for name, each in zip(TESTS, results, strict=True) if each.test}
     return ours | {"Spiegelhalter": spiegelhalter(y, f), "Hosmer-Lemeshow": hosmer_lemeshow(y, f)}

@@ -33,30 +33,32 @@ PLANS: dict[str, dict[str, dict[int, int]]] = {
         "power": {300: 8},
     },
 }
-_SHOWING = (
-    "__init__.py",
-    "__main__.py",
-    "table.py",
-    "cli.py",
+# Rooms and files that show figures and decide none.
+_SHOWING = {
+    "cli",
+    "curves",
+    "plots",
+    "report",
     "assessment.py",
     "comparison.py",
-    "_page.py",
-    "recalibrate.py",
     "demo.py",
-)
+    "recalibrate.py",
+    "verdict.py",
+    "table.py",
+}
 _SLICES = 20  # jobs a cell, at least: the first of every cell come first, so that a run cut short is a smaller study
 
 
 def jobs(plan: str) -> list[dict[str, Any]]:
     """Every job; its seeds follow from its place in the full study, whatever the plan."""
-    found = []
+    listed = []
     for part, counts in PLANS[plan].items():
         for number, cell in enumerate(_cells(part)):
-            samples = counts.get(cell["n"], 0)
-            for slice_ in range(min(_SLICES, samples)):
-                first, last = (samples * at // min(_SLICES, samples) for at in (slice_, slice_ + 1))
-                found.append({"part": part, "cell": cell, "number": number, "first": first, "last": last})
-    return sorted(found, key=lambda job: job["first"] / PLANS[plan][job["part"]][job["cell"]["n"]])
+            count = counts.get(cell["n"], 0)
+            for slice_ in range(min(_SLICES, count)):
+                first, last = (count * place // min(_SLICES, count) for place in (slice_, slice_ + 1))
+                listed.append({"part": part, "cell": cell, "number": number, "first": first, "last": last})
+    return sorted(listed, key=lambda job: job["first"] / PLANS[plan][job["part"]][job["cell"]["n"]])
 
 
 def _cells(part: str) -> list[dict[str, Any]]:
@@ -71,17 +73,17 @@ def _cells(part: str) -> list[dict[str, Any]]:
 def work(job: dict[str, Any]) -> list[Any]:
     """The samples of one job."""
     part, cell = job["part"], job["cell"]
-    found: list[Any] = []
+    samples: list[Any] = []
     for sample in range(job["first"], job["last"]):
         seed = ((list(PLANS["full"]).index(part) * 1000 + job["number"]) << 24) + sample
         if part.startswith("size"):
-            found.append(size.once(cell, seed, every=part != "size"))
+            samples.append(size.once(cell, seed, every=part != "size"))
         elif part == "power":
-            found.append(power.once(cell, seed))
+            samples.append(power.once(cell, seed))
         else:
             kind = {"coverage": "auto", "coverage of wCE": "slow"}.get(part, "bootstrap")
-            found.append(coverage.once(cell, seed, kind=kind))
-    return found
+            samples.append(coverage.once(cell, seed, kind=kind))
+    return samples
 
 
 def key(job: dict[str, Any]) -> str:
@@ -104,15 +106,14 @@ def finished(kept: Path) -> dict[str, list[Any]]:
     return done
 
 
-def fingerprint() -> str:
+def fingerprint(package: Path = Path(trueness.__file__).parent, study: Path = Path(__file__).parent) -> str:
     """A digest of the code that decides the figures: a run never goes on from what other code has found."""
     digest = hashlib.sha256()
-    rooms = ("engines", "inference", "inputs", "metrics")
-    files = [*Path(trueness.__file__).parent.glob("*.py"), *Path(__file__).parent.glob("*.py")]
-    for room in rooms:
-        files += (Path(trueness.__file__).parent / room).glob("*.py")
-    for file in sorted(file for file in files if file.name not in _SHOWING):
-        digest.update(file.name.encode() + file.read_bytes())
+    for folder in (package, study):
+        for file in sorted(folder.rglob("*.py")):
+            path = file.relative_to(folder)
+            if path.parts[0] not in _SHOWING:
+                digest.update(path.as_posix().encode() + file.read_bytes())
     return digest.hexdigest()
 
 
@@ -131,8 +132,8 @@ def fingerprint() -> str:
 def main(plan: str, workers: int, keep: Path, minutes: float | None, out: Path) -> None:
     """Size of the tests, coverage of the intervals and power, as one table."""
     done = finished(keep)
-    wanted = jobs(plan)
-    missing = [job for job in wanted if key(job) not in done]
+    planned = jobs(plan)
+    missing = [job for job in planned if key(job) not in done]
     began = time.monotonic()
     bar = click.progressbar(length=len(missing), label="jobs")
     with ProcessPoolExecutor(workers) as pool, keep.open("a") as file, bar:
@@ -151,9 +152,9 @@ def main(plan: str, workers: int, keep: Path, minutes: float | None, out: Path) 
                 file.flush()
                 bar.update(1)
     results = Results()
-    for job in wanted:
+    for job in planned:
         results.add(job["part"], job["cell"], done.get(key(job), []))
-    part = sum(key(job) in done for job in wanted) / len(wanted)
+    part = sum(key(job) in done for job in planned) / len(planned)
     write(out, results, f"python -m studies --plan {plan}", part)
     click.echo(f"{out}: {results.verdict()}")
     if results.wrong():

@@ -34,6 +34,6 @@ def once(cell: dict[str, Any], seed: int, *, every: bool) -> dict[str, float]:
     rng = np.random.default_rng(seed)
     y, f, w = rows(cell["scores"], cell["n"], rng)
     if every and cell["scores"] != "soft":
-        found = evidence(as_sample(y, f, w), metrics=TESTS, intervals=False, rng=seed)
-        return {name: each.test.pvalue for name, each in zip(TESTS, found, strict=True) if each.test}
+        results = evidence(as_sample(y, f, w), metrics=TESTS, intervals=False, rng=seed)
+        return {name: each.test.pvalue for name, each in zip(TESTS, results, strict=True) if each.test}
     return {name: calibration_test(y, f, sample_weight=w, statistic=name, rng=seed).pvalue for name in CUMULATIVE}

@@ -17,10 +17,10 @@ class Results:
     def __init__(self) -> None:
         self.samples: dict[tuple[str, str, str, int], list[Any]] = defaultdict(list)  # part, row, what, n
 
-    def add(self, part: str, cell: dict[str, Any], found: list[dict[str, Any]]) -> None:
+    def add(self, part: str, cell: dict[str, Any], samples: list[dict[str, Any]]) -> None:
         """The samples of one job."""
         row = cell["scores"] if part.startswith("size") else f"{cell.get('scores', 'uniform')}, {cell['truth']}"
-        for sample in found:
+        for sample in samples:
             for what, value in sample.items():
                 self.samples[part, row, what, cell["n"]].append(value)
 
@@ -36,42 +36,42 @@ class Results:
         """Rejections of calibrated models."""
         samples = self.of("size", "size of every test")
         cells = len(samples) * len(size.ALPHAS)
-        found = []
+        shares = []
         for (row, what, n), values in samples.items():
             continuous = row in ("weights", "soft") or SCORES[row].continuous
             for alpha in size.ALPHAS:
                 events = sum(p <= alpha for p in values)
                 low = judge.fewest(len(values), 0.7 * alpha, 2 * cells) if continuous and n >= 300 else 0
                 high = judge.most(len(values), alpha, 2 * cells)
-                found.append(Share(row, f"{what}, α = {alpha}", n, events, len(values), low <= events <= high))
-        return found
+                shares.append(Share(row, f"{what}, α = {alpha}", n, events, len(values), low <= events <= high))
+        return shares
 
     def coverages(self) -> list["Share"]:
         """Intervals that hold the truth."""
         samples = self.of("coverage", "coverage of wCE")
-        found = []
+        shares = []
         for (row, what, n), values in samples.items():
             hits = sum(hit for hit, _ in values)
             width = sum(width for _, width in values) / len(values)
             right = len(values) - hits <= judge.most(len(values), 1 - LEVEL, len(samples))
-            found.append(Share(row, what, n, hits, len(values), right, width))
-        return found
+            shares.append(Share(row, what, n, hits, len(values), right, width))
+        return shares
 
     def bootstraps(self) -> list["Share"]:
         """The same of the percentile bootstrap, which is not judged."""
-        found = []
+        shares = []
         for (row, what, n), values in self.of("coverage of the bootstrap").items():
             hits = sum(hit for hit, _ in values)
             width = sum(width for _, width in values) / len(values)
-            found.append(Share(row, f"{what}, bootstrap", n, hits, len(values), True, width))
-        return found
+            shares.append(Share(row, f"{what}, bootstrap", n, hits, len(values), True, width))
+        return shares
 
     def powers(self) -> list["Share"]:
         """Rejections at 0.05, of models that are off and of one that is not."""
-        found = []
+        shares = []
         for (row, what, n), values in self.of("power").items():
-            found.append(Share(row, what, n, sum(p <= power.ALPHA for p in values), len(values), True))
-        return found
+            shares.append(Share(row, what, n, sum(p <= power.ALPHA for p in values), len(values), True))
+        return shares
 
     def wrong(self) -> list["Share"]:
         """Cells beyond their limits."""

@@ -17,7 +17,7 @@ from trueness.inputs.arguments import Columns, Reading, column_names
 from trueness.summary.ruler import ruler
 
 RNG = np.random.default_rng(5)
-N = 2000
+N = 500
 F = RNG.random(N)
 F[:6] = [0.0, 1.0, 0.5, 1 / 15, 5e-324, 1 - 2**-53]
 Y = (RNG.random(N) < F).astype(np.int64)

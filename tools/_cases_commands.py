@@ -74,8 +74,8 @@ def _real(words: Sequence[str]) -> Any:
 
 
 def _reproduced(paper: str, out: str, *further: str) -> Any:
-    found = command(["reproduce", paper, "--quick", "--json", "-o", out, *further])
-    return found | {"figures": sorted(os.listdir(out))}
+    result = command(["reproduce", paper, "--quick", "--json", "-o", out, *further])
+    return result | {"figures": sorted(os.listdir(out))}
 
 
 def _reproduced_with_data(paper: str) -> Any:

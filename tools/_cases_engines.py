@@ -82,20 +82,20 @@ UNORDERED = ("polars-lazy",)
 BY: Mapping[str, Any] = {"whole": None, "by-g": "g", "by-gh": ["g", "h"]}
 
 
-def values(found: Any) -> Any:
+def values(result: Any) -> Any:
     """Summaries and what is computed from them; groups in the order of their names, which some engines leave to chance."""
-    if isinstance(found, Mapping):
-        groups = {group if isinstance(group, tuple) else (group,): each for group, each in found.items()}
+    if isinstance(result, Mapping):
+        groups = {group if isinstance(group, tuple) else (group,): each for group, each in result.items()}
         return [[list(group), values(groups[group])] for group in sorted(groups, key=repr)]
     metrics = ("smooth_ece", "binned_ece", "brier_score", "logit_smoothed_ece", "ecce", "ecce_r", "ecce_mad")
-    return {"summary": found} | {name: getattr(trueness, name)(found) for name in metrics}
+    return {"summary": result} | {name: getattr(trueness, name)(result) for name in metrics}
 
 
 def summed(kind: str, n: int = 1500, **settings: Any) -> Any:
     """The values of a frame's summary; the frame is there all the while, so that its rows can be read again."""
     frame = MAKERS[kind](n)
-    found = values(trueness.summarize_frame(frame, **{"outcome": "y", "prediction": "p"} | settings))
-    return settled(found) if kind in UNORDERED else found
+    result = values(trueness.summarize_frame(frame, **{"outcome": "y", "prediction": "p"} | settings))
+    return settled(result) if kind in UNORDERED else result
 
 
 def settled(value: Any) -> Any:
@@ -123,8 +123,8 @@ def _frames() -> Iterator[Case]:
 
 
 def _assessed(kind: str, **settings: Any) -> Any:
-    found = trueness.assess(MAKERS[kind](1500), outcome="y", prediction="p", **settings)
-    return settled(found) if kind in UNORDERED else found
+    result = trueness.assess(MAKERS[kind](1500), outcome="y", prediction="p", **settings)
+    return settled(result) if kind in UNORDERED else result
 
 
 def _frame_options() -> Iterator[Case]:
@@ -200,9 +200,9 @@ def _held_frames() -> Iterator[Case]:
 def _gone(kind: str) -> Any:
     import gc
 
-    found = _summed_frame(_fresh(kind))
+    result = _summed_frame(_fresh(kind))
     gc.collect()
-    return trueness.ecce(found)
+    return trueness.ecce(result)
 
 
 def _fresh(kind: str) -> Any:
@@ -212,9 +212,9 @@ def _fresh(kind: str) -> Any:
 
 def _edited() -> Any:
     frame = _pandas(1500)
-    found = _summed_frame(frame)
+    result = _summed_frame(frame)
     frame["p"] = 1 - frame["p"]
-    return trueness.ecce(found)
+    return trueness.ecce(result)
 
 
 # Queries
@@ -272,8 +272,8 @@ def _answer(form: str, **settings: Any) -> Any:
 
     with duckdb.connect(config={"threads": 1}) as connection:
         connection.register("t", arrow())
-        found = connection.sql(_query("duckdb", **settings))
-        return {"arrow": found.to_arrow_table, "pandas": found.df, "polars": found.pl}[form]()
+        result = connection.sql(_query("duckdb", **settings))
+        return {"arrow": result.to_arrow_table, "pandas": result.df, "polars": result.pl}[form]()
 
 
 def _run(form: str, *, nan: Any = "raise", **settings: Any) -> Any:

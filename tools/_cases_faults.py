@@ -25,10 +25,10 @@ def cases() -> Iterator[Case]:
     yield from each_of(_rows, _indexes, _options, _inference, _answers, _classes, _recalibration)
 
 
-def _put(column: Any, value: Any, at: int = 2) -> Any:
+def _put(column: Any, value: Any, place: int = 2) -> Any:
     """A column with another value in one place."""
     changed = column.astype(np.result_type(column, type(value)) if not isinstance(value, str) else object)
-    changed[at] = value
+    changed[place] = value
     return changed
 
 

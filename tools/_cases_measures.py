@@ -131,10 +131,10 @@ def _parameters(call: Any) -> list[str]:
     if not callable(call):
         return []
     try:
-        found = inspect.signature(call).parameters.values()
+        named = inspect.signature(call).parameters.values()
     except ValueError:
         return ["(unknown)"]
-    return [f"{each.kind.name} {each.name}" + ("" if each.default is each.empty else f" = {each.default!r}") for each in found]
+    return [f"{each.kind.name} {each.name}" + ("" if each.default is each.empty else f" = {each.default!r}") for each in named]
 
 
 # Metrics

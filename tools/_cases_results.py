@@ -92,8 +92,8 @@ def _answers() -> Iterator[Case]:
     yield "assess/pos_label", lambda: trueness.assess(np.where(rows("n40").y, "yes", "no"), rows("n40").f, pos_label="yes")
 
 
-def _curves_of(found: Any) -> Any:
-    return [found.smooth_curve, found.cumulative_curve, found.test, found.significant, found.error]
+def _curves_of(result: Any) -> Any:
+    return [result.smooth_curve, result.cumulative_curve, result.test, result.significant, result.error]
 
 
 def _with_holes(x: Any) -> Any:
@@ -151,15 +151,15 @@ def _halves(kind: str) -> Any:
     return trueness.summarize(y[::2], f[::2]) + trueness.summarize(y[1::2], f[1::2])
 
 
-def _valued(found: Any) -> dict[str, Any]:
-    return {"summary": found, "smooth_ece": trueness.smooth_ece(found), "ecce": trueness.ecce(found)}
+def _valued(result: Any) -> dict[str, Any]:
+    return {"summary": result, "smooth_ece": trueness.smooth_ece(result), "ecce": trueness.ecce(result)}
 
 
 def _saved(kind: str) -> Any:
     """Written, read back, and the same; the size of a file tells its form."""
     summary(kind).save("kept.tns")
-    found = trueness.Summary.load("kept.tns")
-    return {"equal": found == summary(kind), "found": found, "bytes": Path("kept.tns").stat().st_size}
+    result = trueness.Summary.load("kept.tns")
+    return {"equal": result == summary(kind), "found": result, "bytes": Path("kept.tns").stat().st_size}
 
 
 # Figures and pages
@@ -200,14 +200,14 @@ def _drawn(call: Callable[[], Any]) -> Any:
 
     figure = call()
     figure = getattr(figure, "figure", None) or figure
-    facts = []
+    panels = []
     for ax in figure.axes:
         legend = ax.get_legend()
         labels = [] if legend is None else [text.get_text() for text in legend.get_texts()]
         drawn = {name: len(getattr(ax, name)) for name in ("lines", "collections", "patches")}
-        facts.append({"x": ax.get_xlabel(), "y": ax.get_ylabel(), "legend": labels, **drawn})
+        panels.append({"x": ax.get_xlabel(), "y": ax.get_ylabel(), "legend": labels, **drawn})
     plt.close("all")
-    return facts
+    return panels
 
 
 def _pages() -> Iterator[Case]:
@@ -270,13 +270,13 @@ def _framed_classes(library: str, y: Any, proba: Any, names: Any) -> Any:
 
 
 def _recalibration() -> Iterator[Case]:
-    at = np.linspace(0, 1, 21)
+    x = np.linspace(0, 1, 21)
     for kind in ("hard", "soft", "weights", "ties", "ends", "rare", "n1", "n2", "n40"):
-        yield f"recalibrate/{kind}/predict", lambda kind=kind: _fitted(kind).predict(at)
-        yield f"recalibrate/{kind}/sample", lambda kind=kind: _fitted(kind).sample(at, rng=4)
+        yield f"recalibrate/{kind}/predict", lambda kind=kind: _fitted(kind).predict(x)
+        yield f"recalibrate/{kind}/sample", lambda kind=kind: _fitted(kind).sample(x, rng=4)
         yield f"recalibrate/{kind}/found", lambda kind=kind: [_fitted(kind).bandwidth_, _fitted(kind).smooth_ece_]
     yield "recalibrate/bandwidth", lambda: _fitted("hard", bandwidth=0.1).predict([0.1, 0.5])
-    yield "recalibrate/column", lambda: _fitted("hard").predict(at[:, None])
+    yield "recalibrate/column", lambda: _fitted("hard").predict(x[:, None])
     model = trueness.SmoothRecalibrator
     yield "recalibrate/repr", lambda: [repr(model()), repr(model(0.2)), model(0.2).get_params()]
     yield "recalibrate/set_params", lambda: repr(model().set_params(bandwidth=0.3))
@@ -297,14 +297,14 @@ def _laws() -> Iterator[Case]:
     x = np.concatenate([np.linspace(0, 5, 41), [1e-3, 1.15, 1.5, 8.0, 20.0, 37.0, 40.0, 111.7, 1e4, np.inf, -1.0, np.nan]])
     p = np.array([0, 1e-300, 1e-20, 1e-6, 0.01, 0.025, 0.3, 0.5, 0.7, 0.99, 1 - 1e-12, 1, -0.1, 1.1, np.nan])
     for name in ("max_abs", "range"):
-        for function, at in {"sf": x, "cdf": x, "logsf": x, "isf": p}.items():
-            yield f"brownian/{name}/{function}", partial(_law, name, function, at)
+        for function, points in {"sf": x, "cdf": x, "logsf": x, "isf": p}.items():
+            yield f"brownian/{name}/{function}", partial(_law, name, function, points)
             yield f"brownian/{name}/{function}/one", partial(_law, name, function, 0.4)
         yield f"brownian/{name}/repr", partial(_law, name, "__repr__")
 
 
-def _law(name: str, function: str, *at: Any) -> Any:
-    return getattr(getattr(trueness.brownian, name), function)(*at)
+def _law(name: str, function: str, *x: Any) -> Any:
+    return getattr(getattr(trueness.brownian, name), function)(*x)
 
 
 def _continuity() -> Iterator[Case]:
@@ -338,8 +338,8 @@ def _of_real(function: str, name: str, **options: Any) -> Any:
 
 
 def _real_summary(name: str) -> Any:
-    found = trueness.summarize(*real(name)[:2])
-    return {"summary": found, "smooth_ece": trueness.smooth_ece(found), "ecce": trueness.ecce(found)}
+    result = trueness.summarize(*real(name)[:2])
+    return {"summary": result, "smooth_ece": trueness.smooth_ece(result), "ecce": trueness.ecce(result)}
 
 
 def _by_race() -> Any:

@@ -133,12 +133,12 @@ class Checkout:
             return [f"{NO_END} within {patience} s"]
         if done.returncode == PASSED:
             return []
-        found = _FAILED.findall(done.stdout)
-        if done.returncode in NO_TESTS or not found:
+        failed = _FAILED.findall(done.stdout)
+        if done.returncode in NO_TESTS or not failed:
             raise RuntimeError(
                 f"pytest {' '.join(tests)}: exit code {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
             )
-        return found
+        return failed
 
     def catch(self, mutant: Mutant, *, quick: bool) -> str | None:
         """The test that catches a fault, if any does."""

@@ -93,13 +93,13 @@ def outcome(call: Callable[[], Any], aside: type[Exception]) -> Any:
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
         try:
-            found = tree(call())
+            value = tree(call())
         except aside:
             raise
         except Exception as error:
-            found = {"raises": type(error).__name__, "message": str(error)}
+            value = {"raises": type(error).__name__, "message": str(error)}
     told = [f"{each.category.__name__}: {each.message}" for each in met if _concerns_numbers(each.category)]
-    return {"value": found, "warns": told} if told else found
+    return {"value": value, "warns": told} if told else value
 
 
 def _concerns_numbers(category: type[Warning]) -> bool:
@@ -134,16 +134,16 @@ def _of_numpy(value: Any) -> Any:
     if len(items) <= _LONG or not all(isinstance(item, int | float) for item in items):
         return {"array": kind, "shape": shape, "values": [tree(item) for item in items]}
     known = [item for item in items if not math.isnan(item)]
-    facts = {"known": len(known), "sum": math.fsum(known), "some": items[:: math.ceil(len(items) / _LONG)]}
-    return {"array": kind, "shape": shape, **facts}
+    parts = {"known": len(known), "sum": math.fsum(known), "some": items[:: math.ceil(len(items) / _LONG)]}
+    return {"array": kind, "shape": shape, **parts}
 
 
 def _of_summary(summary: Any) -> dict[str, Any]:
     """What a summary says of itself; its bits only where they do not depend on the order of the rows."""
     names = ("n", "rows_in", "rejected", "notes", "exact", "soft", "clipped")
-    facts = {name: tree(getattr(summary, name, "(absent)")) for name in names}
+    parts = {name: tree(getattr(summary, name, "(absent)")) for name in names}
     exact = "integer sums" in repr(summary)
-    return {"type": "Summary", "repr": repr(summary), **facts, "digest": summary.digest if exact else "float sums"}
+    return {"type": "Summary", "repr": repr(summary), **parts, "digest": summary.digest if exact else "float sums"}
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
@@ -196,9 +196,9 @@ def _near(before: float, after: float) -> bool:
     return abs(before - after) <= NEAR * max(1.0, abs(before))  # False for what is not finite
 
 
-def verdict(found: Sequence[Difference]) -> str:
+def verdict(differing: Sequence[Difference]) -> str:
     """What the differences of a case amount to."""
-    kinds = {each.kind for each in found}
+    kinds = {each.kind for each in differing}
     return next((kind for kind in ("value", "message", "near") if kind in kinds), "equal")
 
 
@@ -230,11 +230,11 @@ def _judged(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[
     """What a case amounts to, and the lines that show it."""
     if name not in old or name not in new:
         return "value", [f"  only in {'the second' if name in new else 'the first'} record"]
-    found = list(differences(old[name], new[name]))
-    kind = verdict(found)
+    differing = list(differences(old[name], new[name]))
+    kind = verdict(differing)
     if kind in ("equal", "near"):
         return kind, []
-    shown = [each for each in found if each.kind != "near"]
+    shown = [each for each in differing if each.kind != "near"]
     lines = [line for each in shown[:_PLACES] for line in _lines(each)]
     more = len(shown) - _PLACES
     return kind, [*lines, f"  and {more} more places"] if more > 0 else lines
@@ -244,7 +244,7 @@ def _lines(each: Difference) -> list[str]:
     """A difference as text: messages whole, other long texts from where they part."""
     before, after = str(each.before), str(each.after)
     if each.kind != "message" and max(len(before), len(after)) > _WIDE:
-        parted = (at for at, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1])
+        parted = (place for place, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1])
         start = max(0, next(parted, min(len(before), len(after))) - 40)
         before, after = (f"…{text[start : start + _WIDE]}…" for text in (before, after))
     return [f"  {each.place or 'value'}", f"    before: {before}", f"    after:  {after}"]

@@ -16,7 +16,7 @@ PAPER = Paper(
         Experiment("Figures 8–10: power", power.power),
         Experiment("Captions of Figures 14–34: p-values and noise scales", captions.captions),
         Experiment("Figures 11–30: five classes of ImageNet, validation images", imagenet.classes),
-        Experiment("Figures 31–34: all classes of ImageNet, validation images", imagenet.whole),
+        Experiment("Figures 31–34: all classes of ImageNet, validation images", imagenet.all_images),
         Experiment("Section 3.2: every class of ImageNet, validation images", imagenet.every_class),
     ),
 )

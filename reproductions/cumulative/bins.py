@@ -42,14 +42,14 @@ def errors_over_bins(lab: Lab) -> Iterator[Finding]:
 
 
 def _errors(n: int) -> Errors:
-    found: Errors = {}
+    errors: Errors = {}
     for kind in KINDS:
         data = sample(kind, n)
-        found[kind] = {}
+        errors[kind] = {}
         for strategy in STRATEGIES:
             pairs = np.array([ece1_and_ece2(data, bins, strategy) for bins in BINS])
-            found[kind] |= {(strategy, "ECE¹"): pairs[:, 0], (strategy, "ECE²"): pairs[:, 1]}
-    return found
+            errors[kind] |= {(strategy, "ECE¹"): pairs[:, 0], (strategy, "ECE²"): pairs[:, 1]}
+    return errors
 
 
 def _spread(where: str, errors: Errors) -> Iterator[Finding]:
@@ -126,12 +126,12 @@ def _outside(lab: Lab, kind: str, repeats: int) -> tuple[Floats, Floats]:
     """Shares of 16 equal-width bins whose expected response lies below and above all lines, for each of many data sets."""
     rng = lab.rng(f"level of bootstrap lines, {kind}")
     f, chance = scores(kind, BASE), probabilities(kind, BASE)
-    at = (f * 16).astype(int)
-    rows = np.bincount(at)
-    truth = np.bincount(at, chance) / rows
+    bin_of = (f * 16).astype(int)
+    rows = np.bincount(bin_of)
+    truth = np.bincount(bin_of, chance) / rows
     below, above = np.empty(repeats), np.empty(repeats)
     for repeat in range(repeats):
-        mean = np.bincount(at, outcomes(rng.random(BASE), chance)) / rows
+        mean = np.bincount(bin_of, outcomes(rng.random(BASE), chance)) / rows
         drawn = rng.multinomial(BASE, rows / BASE, size=drawing.LINES)  # rows of each bin in a resampled data set
         lines = rng.binomial(drawn, mean) / drawn
         below[repeat], above[repeat] = (truth < lines.min(axis=0)).mean(), (truth > lines.max(axis=0)).mean()

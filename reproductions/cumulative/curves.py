@@ -102,11 +102,11 @@ def _follows(kind: str, n: int) -> Finding:
     away = float(cumulative_errors(y, chance).mad)
     sigma = math.sqrt(float(np.sum(chance * (1 - chance)))) / n
     p = trueness.brownian.max_abs.sf(away / sigma)
-    found = trueness.ecce(y, f)
+    error = trueness.ecce(y, f)
     return claim(
         f"Figure 7 for {kind} scores, n = {n:,}: observed follows exact",
         "but for the expected fluctuations",
-        f"at most {away:.4f} = {away / sigma:.2f} σ apart, p = {p:.2g}; ECCE-MAD {found.mad:.4f} = "
-        f"{found.mad / found.sigma:.2f} σ_n, ECCE-R {found.range:.4f} = {found.range / found.sigma:.2f} σ_n",
+        f"at most {away:.4f} = {away / sigma:.2f} σ apart, p = {p:.2g}; ECCE-MAD {error.mad:.4f} = "
+        f"{error.mad / error.sigma:.2f} σ_n, ECCE-R {error.range:.4f} = {error.range / error.sigma:.2f} σ_n",
         holds=p > 0.001,
     )

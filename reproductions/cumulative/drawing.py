@@ -43,13 +43,13 @@ def reliability(ax: Any, y: Floats, f: Floats, bins: int, strategy: str, rng: np
     unit_square(ax)
     settings: dict[str, Any] = {"kind": "binned", "bins": bins, "strategy": strategy}
     for _ in range(LINES):
-        at = rng.integers(0, len(f), len(f))
-        ax.plot(*_line(trueness.reliability_curve(y[at], f[at], **settings)), color="0.75", linewidth=0.8, zorder=2)
+        drawn = rng.integers(0, len(f), len(f))
+        ax.plot(*_line(trueness.reliability_curve(y[drawn], f[drawn], **settings)), color="0.75", linewidth=0.8, zorder=2)
     curve = trueness.reliability_curve(y, f, **settings)
     ax.plot(*_line(curve), "o:", color=BLUE, markersize=3, linewidth=1.0, zorder=3)
 
 
 def _line(curve: Any) -> tuple[Floats, Floats]:
     """Mean prediction and share of successes of the bins that hold rows."""
-    held = curve.rows > 0
-    return curve.prediction[held], curve.outcome[held]
+    filled = curve.rows > 0
+    return curve.prediction[filled], curve.outcome[filled]

@@ -47,12 +47,12 @@ class Growth:
 
 def growth(lab: Lab) -> Iterator[Finding]:
     """Nine realisations for each n, all from the paper's seed."""
-    found = grow(lab)
+    growth = grow(lab)
     for name, errors in PANELS.items():
-        _draw(lab, name, errors, found)
-    yield from _figure_8(found)
-    yield from _figure_9(found)
-    yield from _figure_10(found)
+        _draw(lab, name, errors, growth)
+    yield from _figure_8(growth)
+    yield from _figure_9(growth)
+    yield from _figure_10(growth)
 
 
 def grow(lab: Lab) -> Growth:
@@ -80,9 +80,9 @@ def _errors(y: Floats, f: Floats) -> tuple[float, ...]:
     return (*binned_errors(y, f), mad, spread, mad / sigma, spread / sigma)
 
 
-def _figure_8(found: Growth) -> Iterator[Finding]:
+def _figure_8(growth: Growth) -> Iterator[Finding]:
     for (error, calibrated), (tick, beyond) in AXES.items():
-        values = np.concatenate([found.average[error, calibrated, kind] for kind in KINDS])
+        values = np.concatenate([growth.average[error, calibrated, kind] for kind in KINDS])
         top = values.max() + 0.05 * (values.max() - values.min())  # the margin an axis leaves by default
         yield claim(
             f"Figure 8, {error}, {STATES[calibrated]}: the axis",
@@ -90,30 +90,30 @@ def _figure_8(found: Growth) -> Iterator[Finding]:
             f"values {values.min():.4f} to {values.max():.4f}",
             holds=bool(tick <= top < beyond),
         )
-    floor, n = floors(), found.sizes[-1]
+    floor, n = floors(), growth.sizes[-1]
     for error, limit, word in (("ECE¹", floor.ece1, "Corollary 4"), ("ECE²", floor.ece2, "Corollary 2, (8) = 1/96")):
-        last = [found.mean[error, True, kind][-1] for kind in KINDS]
+        last = [growth.mean[error, True, kind][-1] for kind in KINDS]
         yield claim(
             f"{word}: floor of {error} with 16 draws a bin, n = {n:,}",
             "bounded away from 0",
             f"limit {limit:.6f}; expected {min(last):.6f} to {max(last):.6f}",
             holds=all(abs(value / limit - 1) < 1e-3 for value in last),
         )
-    yield from _against_expectation(found)
+    yield from _against_expectation(growth)
     for kind in KINDS:
         limit = limiting_error(scores(kind, n), probabilities(kind, n))
         yield claim(
             f"Theorem 8: expected ECE², {kind}, n = {n:,}",
             f"(14): {limit:.6f}",
-            f"(18): {found.mean['ECE²', False, kind][-1]:.6f}",
-            holds=abs(found.mean["ECE²", False, kind][-1] / limit - 1) < 0.02,
+            f"(18): {growth.mean['ECE²', False, kind][-1]:.6f}",
+            holds=abs(growth.mean["ECE²", False, kind][-1] / limit - 1) < 0.02,
         )
 
 
-def _against_expectation(found: Growth) -> Iterator[Finding]:
+def _against_expectation(growth: Growth) -> Iterator[Finding]:
     for error in ERRORS[:2]:
-        keys = [key for key in found.mean if key[0] == error]
-        z = np.array([(found.average[key] - found.mean[key]) / found.spread[key] * math.sqrt(REALISATIONS) for key in keys])
+        keys = [key for key in growth.mean if key[0] == error]
+        z = np.array([(growth.average[key] - growth.mean[key]) / growth.spread[key] * math.sqrt(REALISATIONS) for key in keys])
         yield claim(
             f"Figure 8, {error}: averages of nine against their exact expectation",
             "(no number)",
@@ -123,20 +123,20 @@ def _against_expectation(found: Growth) -> Iterator[Finding]:
     yield claim(
         "Figure 8: miscalibrated over calibrated, expected, largest n",
         "quite similar",
-        "; ".join(f"{kind} " + ", ".join(f"{e} ×{_ratio(found, e, kind):.2f}" for e in ERRORS[:2]) for kind in KINDS),
-        holds=all(_ratio(found, error, kind) < 2 for error in ERRORS[:2] for kind in KINDS),
+        "; ".join(f"{kind} " + ", ".join(f"{e} ×{_ratio(growth, e, kind):.2f}" for e in ERRORS[:2]) for kind in KINDS),
+        holds=all(_ratio(growth, error, kind) < 2 for error in ERRORS[:2] for kind in KINDS),
     )
 
 
-def _ratio(found: Growth, error: str, kind: str) -> float:
-    return float(found.mean[error, False, kind][-1] / found.mean[error, True, kind][-1])
+def _ratio(growth: Growth, error: str, kind: str) -> float:
+    return float(growth.mean[error, False, kind][-1] / growth.mean[error, True, kind][-1])
 
 
-def _figure_9(found: Growth) -> Iterator[Finding]:
+def _figure_9(growth: Growth) -> Iterator[Finding]:
     for error in ERRORS[2:4]:
         law = moments(error)
-        slopes = [_slope(found.sizes, found.average[error, True, kind]) for kind in KINDS]
-        x = np.log(found.sizes)
+        slopes = [_slope(growth.sizes, growth.average[error, True, kind]) for kind in KINDS]
+        x = np.log(growth.sizes)
         wobble = law.deviation / law.mean / math.sqrt(REALISATIONS * float(np.sum((x - x.mean()) ** 2)))
         yield claim(
             f"Corollary 7, Figure 9, {error}, calibrated: slope of log {error} over log n",
@@ -144,10 +144,10 @@ def _figure_9(found: Growth) -> Iterator[Finding]:
             f"{min(slopes):.3f} to {max(slopes):.3f}, ± {wobble:.2g}",
             holds=all(abs(slope + 0.5) < 3 * wobble for slope in slopes),
         )
-    large = np.array(found.sizes) >= LARGE
+    large = np.array(growth.sizes) >= LARGE
     for error in ERRORS[2:4]:
-        flat = [found.average[error, False, kind][large] for kind in KINDS]
-        falls = [found.average[error, True, kind][large] for kind in KINDS]
+        flat = [growth.average[error, False, kind][large] for kind in KINDS]
+        falls = [growth.average[error, True, kind][large] for kind in KINDS]
         yield claim(
             f"Figure 9, {error}, miscalibrated: from n = {LARGE:,} on",
             "flat as n becomes large",
@@ -155,34 +155,34 @@ def _figure_9(found: Growth) -> Iterator[Finding]:
             f"{max(v[-1] for v in falls):.4f}",
             holds=all(v.max() / v.min() < 1.25 for v in flat),
         )
-    yield _same_distribution(found)
-    yield from _theorem_11(found)
+    yield _same_distribution(growth)
+    yield from _theorem_11(growth)
 
 
-def _same_distribution(found: Growth) -> Finding:
+def _same_distribution(growth: Growth) -> Finding:
     """The staircase reads seven octal digits of j·8⁷/n, and below n = 8⁷ the last of them are always 0.
 
     So the chances change with n: the left part of the lower plots shows this, not noise.
     """
     exact = {
-        n: float(cumulative_errors(probabilities("square-rooted", n), scores("square-rooted", n)).mad) for n in found.sizes
+        n: float(cumulative_errors(probabilities("square-rooted", n), scores("square-rooted", n)).mad) for n in growth.sizes
     }
     return claim(
         "Figures 8–10: the miscalibrated distribution changes with n",
         "Figure 2 depicts n = 32,768 (a remark of ours)",
-        "exact ECCE-MAD, square-rooted: " + ", ".join(f"{exact[n]:.4f}" for n in found.sizes),
+        "exact ECCE-MAD, square-rooted: " + ", ".join(f"{exact[n]:.4f}" for n in growth.sizes),
         holds=max(exact.values()) / min(exact.values()) > 1.01,
     )
 
 
-def _theorem_11(found: Growth) -> Iterator[Finding]:
-    n = found.sizes[-1]
+def _theorem_11(growth: Growth) -> Iterator[Finding]:
+    n = growth.sizes[-1]
     nearness = 1e-3 if n == 8**PLACES else 0.06  # before that the staircase is another
     f, chance = scores("square-rooted", n), probabilities("square-rooted", n)
     exact = cumulative_errors(chance, f)
     sigma = math.sqrt(float(np.sum(chance * (1 - chance)))) / n
     for error, value, limit in (("ECCE-MAD", float(exact.mad), limits()[0]), ("ECCE-R", float(exact.range), limits()[1])):
-        average = float(found.average[error, False, "square-rooted"][-1])
+        average = float(growth.average[error, False, "square-rooted"][-1])
         # Each is the expected curve's plus at most the largest deviation of a Brownian motion (twice that for the range).
         reach = 3 * sigma * moments(error).mean
         yield claim(
@@ -193,10 +193,10 @@ def _theorem_11(found: Growth) -> Iterator[Finding]:
         )
 
 
-def _figure_10(found: Growth) -> Iterator[Finding]:
+def _figure_10(growth: Growth) -> Iterator[Finding]:
     for error in ERRORS[4:]:
         law = moments(error)
-        values = np.array([found.average[error, True, kind] for kind in KINDS])
+        values = np.array([growth.average[error, True, kind] for kind in KINDS])
         z = (values - law.mean) / law.deviation * math.sqrt(REALISATIONS)
         yield claim(
             f"Figure 10, {error}, calibrated",
@@ -206,8 +206,8 @@ def _figure_10(found: Growth) -> Iterator[Finding]:
             holds=bool(np.abs(z).max() < 3.5),
         )
     for error in ERRORS[4:]:
-        last = [_slope(found.sizes[-4:], found.average[error, False, kind][-4:]) for kind in KINDS]
-        times = [found.average[error, False, kind][-1] / moments(error).mean for kind in KINDS]
+        last = [_slope(growth.sizes[-4:], growth.average[error, False, kind][-4:]) for kind in KINDS]
+        times = [growth.average[error, False, kind][-1] / moments(error).mean for kind in KINDS]
         yield claim(
             f"Figure 10, {error}, miscalibrated, last four n",
             "increases explosively",
@@ -215,7 +215,7 @@ def _figure_10(found: Growth) -> Iterator[Finding]:
             "calibrated mean",
             holds=min(times) > 3 and max(last) > 0.3,
         )
-    yield _one_sigma(found.sizes[0])
+    yield _one_sigma(growth.sizes[0])
 
 
 def _one_sigma(n: int) -> Finding:
@@ -236,14 +236,14 @@ def _slope(sizes: tuple[int, ...], values: Floats) -> float:
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
-def _draw(lab: Lab, name: str, errors: tuple[str, ...], found: Growth) -> None:
+def _draw(lab: Lab, name: str, errors: tuple[str, ...], growth: Growth) -> None:
     floor: Binned = floors()
     level = {"ECE¹": floor.ece1, "ECE²": floor.ece2} | {error: moments(error).mean for error in ERRORS[4:]}
     with lab.figure(name, height=5.8) as figure:
         panels = figure.subplots(2, 2, sharex=True)
         for row, (calibrated, words) in zip(panels, STATES.items(), strict=True):
             for ax, error in zip(row, errors, strict=True):
-                drawing.by_kind(ax, found.sizes, {kind: found.average[error, calibrated, kind] for kind in KINDS})
+                drawing.by_kind(ax, growth.sizes, {kind: growth.average[error, calibrated, kind] for kind in KINDS})
                 if error in level:
                     label = "limit when calibrated"
                     ax.axhline(level[error], color="0.3", linewidth=0.9, linestyle=(0, (6, 2)), label=label, zorder=1)
@@ -251,5 +251,5 @@ def _draw(lab: Lab, name: str, errors: tuple[str, ...], found: Growth) -> None:
                 ax.set_title(words)
                 ax.set_ylabel(f"average {error}".replace("σ_n", "$\\sigma_n$"))
         for ax in panels[1]:
-            drawing.powers_of_two(ax, found.sizes, "n (sample size)")
+            drawing.powers_of_two(ax, growth.sizes, "n (sample size)")
         drawing.legend_below(figure, panels[0][0])

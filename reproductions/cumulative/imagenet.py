@@ -63,20 +63,20 @@ def load_all(lab: Lab) -> dict[str, Predictions]:
 
 def spreads(data: Sample, counts: Sequence[int]) -> list[float]:
     """Largest over smallest value across the numbers of bins: of ECE¹ and ECE², with both kinds of bins."""
-    found = []
+    ratios = []
     for strategy in STRATEGIES:
         pairs = np.array([ece1_and_ece2(data, bins, strategy) for bins in counts])
-        found += (pairs.max(axis=0) / pairs.min(axis=0)).tolist()
-    return found
+        ratios += (pairs.max(axis=0) / pairs.min(axis=0)).tolist()
+    return ratios
 
 
 # ------------------------------------------------------------------------------------------------------- all classes
 
 
-def whole(lab: Lab) -> Iterator[Finding]:
+def all_images(lab: Lab) -> Iterator[Finding]:
     """Figures 31–34: all images at once."""
-    found = load_all(lab)
-    for model, each in found.items():
+    networks = load_all(lab)
+    for model, each in networks.items():
         error = trueness.ecce(each.y, each.f)
         x = error.range / error.sigma
         log10 = law_of("ECCE-R").logsf(x) / math.log(10)
@@ -86,16 +86,18 @@ def whole(lab: Lab) -> Iterator[Finding]:
             f"{error.mad:.5f} = {error.mad / error.sigma:.2f} σ_n, {error.range:.5f} = {x:.2f} σ_n; 10^{log10:.3f}",
             holds=log10 < math.log10(ROUNDING) and error.range < 1.01 * error.mad,
         )
-    yield _narrow(found)
-    yield _top_third(found)
-    _draw_panels(lab, "figures-31-34", Sample(found[SHOWN].y, found[SHOWN].f), 128, MANY, f"all classes, {SHOWN}, n = 50,000")
-    _draw_all_networks(lab, found)
+    yield _narrow(networks)
+    yield _top_third(networks)
+    _draw_panels(
+        lab, "figures-31-34", Sample(networks[SHOWN].y, networks[SHOWN].f), 128, MANY, f"all classes, {SHOWN}, n = 50,000"
+    )
+    _draw_all_networks(lab, networks)
 
 
-def _narrow(found: dict[str, Predictions]) -> Finding:
+def _narrow(networks: dict[str, Predictions]) -> Finding:
     """The same statement for all classes and for single ones."""
-    all_of_them = np.array([spreads(Sample(each.y, each.f), MANY) for each in found.values()])
-    single = np.array([spreads(each.of(label), FEW) for each in found.values() for label in CLASSES.values()])
+    all_of_them = np.array([spreads(Sample(each.y, each.f), MANY) for each in networks.values()])
+    single = np.array([spreads(each.of(label), FEW) for each in networks.values() for label in CLASSES.values()])
     return claim(
         "Figures 31 and 11–27: largest over smallest ECE as m varies, m = 8…1024 for all classes, 2…32 for one",
         "narrow for all classes, wide for each single one",
@@ -105,9 +107,9 @@ def _narrow(found: dict[str, Predictions]) -> Finding:
     )
 
 
-def _top_third(found: dict[str, Predictions]) -> Finding:
+def _top_third(networks: dict[str, Predictions]) -> Finding:
     gaps = {}
-    for model, each in found.items():
+    for model, each in networks.items():
         top = each.f >= np.quantile(each.f, 2 / 3)
         f = each.f[top]
         gaps[model] = (float(f.min()), float((each.y[top] - f).mean()), math.sqrt(float(np.sum(f * (1 - f)))) / len(f))
@@ -124,11 +126,11 @@ def _top_third(found: dict[str, Predictions]) -> Finding:
     )
 
 
-def _draw_all_networks(lab: Lab, found: dict[str, Predictions]) -> None:
+def _draw_all_networks(lab: Lab, networks: dict[str, Predictions]) -> None:
     with lab.figure("figure-34-all", width=7.2, height=4.4) as figure:
         ax = figure.subplots()
         ax.axhline(0, color="0.6", linewidth=0.8)
-        for number, (model, each) in enumerate(found.items()):
+        for number, (model, each) in enumerate(networks.items()):
             curve = trueness.cumulative_curve(each.y, each.f)
             ax.plot(curve.share, curve.difference, color=SHADES[number], linestyle=DASHES[number], linewidth=1.4, label=model)
         ax.set(
@@ -142,17 +144,17 @@ def _draw_all_networks(lab: Lab, found: dict[str, Predictions]) -> None:
 
 def classes(lab: Lab) -> Iterator[Finding]:
     """Figures 11–30: the classes the paper chose."""
-    found = load_all(lab)
+    networks = load_all(lab)
     told = {caption.of: caption for caption in CAPTIONS}
     for number, (name, label) in enumerate(lab.steps(list(CLASSES.items()))):
         first = 11 + 4 * number
-        ends = {model: _intervals(each.of(label)) for model, each in found.items()}
+        ends = {model: _intervals(each.of(label)) for model, each in networks.items()}
         paper = (float(told[name].mad.value), float(told[name].range.value))
         inside = [
             all(low <= value <= high for value, (_, low, high) in zip(paper, pair, strict=True)) for pair in ends.values()
         ]
         shown = [f"{value:.3f} [{low:.3f}, {high:.3f}]" for value, low, high in ends[SHOWN]]
-        test = trueness.calibration_test(*found[SHOWN].of(label), rng=0)
+        test = trueness.calibration_test(*networks[SHOWN].of(label), rng=0)
         yield claim(
             f"Figure {first + 3}, {name}: ECCE-MAD and ECCE-R, here of 50 held-out images with 95 % intervals, {SHOWN}",
             f"{told[name].mad.value} and {told[name].range.value} (n = 1,300)",
@@ -160,12 +162,12 @@ def classes(lab: Lab) -> Iterator[Finding]:
             holds=inside[MODELS.index(SHOWN)],
         )
         title = f"{name}, {SHOWN}, n = 50"
-        _draw_panels(lab, f"figures-{first}-{first + 3}", found[SHOWN].of(label), 8, FEW, title)
+        _draw_panels(lab, f"figures-{first}-{first + 3}", networks[SHOWN].of(label), 8, FEW, title)
 
 
 def _intervals(data: Sample) -> list[tuple[float, float, float]]:
-    found = [trueness.confidence_interval(*data, metric=metric, rng=0) for metric in ("ecce_mad", "ecce_r")]
-    return [(each.value, each.low, each.high) for each in found]
+    intervals = [trueness.confidence_interval(*data, metric=metric, rng=0) for metric in ("ecce_mad", "ecce_r")]
+    return [(each.value, each.low, each.high) for each in intervals]
 
 
 def _draw_panels(lab: Lab, name: str, data: Sample, bins: int, counts: Sequence[int], title: str) -> None:
@@ -205,10 +207,10 @@ def _draw_sweep(ax: Any, data: Sample, counts: Sequence[int]) -> None:
 
 def every_class(lab: Lab) -> Iterator[Finding]:
     """A test of each of the thousand classes, by what images show and by what was predicted."""
-    found = load_all(lab)
+    networks = load_all(lab)
     resamples = lab.either(199, 1999)
     pvalues: dict[str, dict[str, Floats]] = {"true": {}, "predicted": {}}
-    for model, each in lab.steps(list(found.items())):
+    for model, each in lab.steps(list(networks.items())):
         for by, groups in (("true", each.label), ("predicted", each.predicted)):
             tests = trueness.group_tests(each.y, each.f, by=groups.tolist(), resamples=resamples, rng=0)
             pvalues[by][model] = np.sort([group.test.pvalue for group in tests if group.test is not None])

@@ -29,7 +29,7 @@ def power(lab: Lab) -> Iterator[Finding]:
     """Tests at 5 %: binned errors against their own simulated null, cumulative ones against the limit law."""
     sizes = [2**k for k in range(8, lab.either(13, 15) + 1)]
     draws = lab.either(1000, 4000)
-    found: dict[str, dict[str, list[float]]] = {kind: {error: [] for error in ERRORS} for kind in KINDS}
+    powers: dict[str, dict[str, list[float]]] = {kind: {error: [] for error in ERRORS} for kind in KINDS}
     sound: dict[str, list[float]] = {error: [] for error in ERRORS[2:]}
     for n in lab.steps(sizes):
         for kind in KINDS:
@@ -38,13 +38,13 @@ def power(lab: Lab) -> Iterator[Finding]:
             null, other = drawn_errors(f, f, draws, rng), drawn_errors(f, probabilities(kind, n), draws, rng)
             critical = np.append(np.quantile(null[:, :2], 1 - LEVEL, axis=0), [law_of(e).isf(LEVEL) for e in ERRORS[2:]])
             for error, column, cut in zip(ERRORS, other.T, critical, strict=True):
-                found[kind][error].append(float((column > cut).mean()))
+                powers[kind][error].append(float((column > cut).mean()))
             for error, column, cut in zip(ERRORS[2:], null[:, 2:].T, critical[2:], strict=True):
                 sound[error].append(float((column > cut).mean()))
-    _draw(lab, sizes, found)
+    _draw(lab, sizes, powers)
     yield _size(sound, draws)
     yield _very_hard()
-    yield _cumulative_is_easy(sizes, found)
+    yield _cumulative_is_easy(sizes, powers)
 
 
 def drawn_errors(f: Floats, chance: Floats, draws: int, rng: np.random.Generator) -> Floats:
@@ -102,9 +102,9 @@ def _very_hard() -> Finding:
     )
 
 
-def _cumulative_is_easy(sizes: list[int], found: dict[str, dict[str, list[float]]]) -> Finding:
-    at = sizes.index(8_192)
-    shares = {error: [found[kind][error][at] for kind in KINDS] for error in ERRORS}
+def _cumulative_is_easy(sizes: list[int], powers: dict[str, dict[str, list[float]]]) -> Finding:
+    place = sizes.index(8_192)
+    shares = {error: [powers[kind][error][place] for kind in KINDS] for error in ERRORS}
     return claim(
         "Figures 9, 10: telling the two apart by ECCE-MAD or ECCE-R, power at 5 %, n = 8,192",
         "easy",
@@ -113,13 +113,13 @@ def _cumulative_is_easy(sizes: list[int], found: dict[str, dict[str, list[float]
     )
 
 
-def _draw(lab: Lab, sizes: list[int], found: dict[str, dict[str, list[float]]]) -> None:
+def _draw(lab: Lab, sizes: list[int], powers: dict[str, dict[str, list[float]]]) -> None:
     with lab.figure("figure-8-power", width=9.9, height=3.6) as figure:
         panels = figure.subplots(1, 3, sharey=True)
         for ax, kind in zip(panels, KINDS, strict=True):
             ax.axhline(LEVEL, color="0.6", linewidth=0.8, linestyle=(0, (4, 3)), label="_level")
             for error in ERRORS:
-                ax.plot(sizes, found[kind][error], label=error, markersize=3.5, linewidth=1.3, **LOOKS[error])
+                ax.plot(sizes, powers[kind][error], label=error, markersize=3.5, linewidth=1.3, **LOOKS[error])
             drawing.powers_of_two(ax, sizes, "n (sample size)")
             ax.set(title=kind, ylim=(-0.02, 1.02))
         panels[0].set_ylabel("share rejected at 5 %")

@@ -47,12 +47,12 @@ def read(lab: Lab, files: Mapping[str, str]) -> dict[str, Rows]:
     """Every model's rows."""
     origin = f"of {', '.join(files.values())}: {ORIGIN}"
     paths = {name: lab.file(file, origin) for name, file in files.items()}
-    found = {}
+    classifiers = {}
     for name, path in paths.items():
         with gzip.open(path, "rt") as lines:
             true, predicted, confidence = np.loadtxt(lines, delimiter=",", skiprows=1).T
-        found[name] = Rows(y=(true == predicted).astype(np.float64), f=confidence)
-    return found
+        classifiers[name] = Rows(y=(true == predicted).astype(np.float64), f=confidence)
+    return classifiers
 
 
 def sweep(rows: Rows) -> Sweep:

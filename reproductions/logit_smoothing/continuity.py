@@ -26,18 +26,18 @@ def bound(noise: str, reach: float, bandwidth: float) -> float:
 
 def theorem_4_5(lab: Lab) -> Iterator[Finding]:
     """Split the ties of random predictors by less and less, in logits; ECE keeps its jump, LS-ECE's change goes to 0."""
-    rng, wanted = lab.rng("continuity"), lab.either(40, 200)
+    rng, laws = lab.rng("continuity"), lab.either(40, 200)
     jump, changes = [], []
-    for _ in lab.steps(range(wanted)):
-        at = _discontinuous(rng)
-        direction = rng.permutation(np.linspace(-1, 1, len(at.mass)))
-        jump.append([_moved(at, reach * direction).true_ece() - at.true_ece() for reach in REACHES])
-        changes.append([[_change(at, reach * direction, noise) for reach in REACHES] for noise in ("gaussian", "uniform")])
+    for _ in lab.steps(range(laws)):
+        law = _discontinuous(rng)
+        direction = rng.permutation(np.linspace(-1, 1, len(law.mass)))
+        jump.append([_moved(law, reach * direction).true_ece() - law.true_ece() for reach in REACHES])
+        changes.append([[_change(law, reach * direction, noise) for reach in REACHES] for noise in ("gaussian", "uniform")])
     ece, smooth = np.array(jump).max(axis=0), np.array(changes).max(axis=0)
     with lab.figure("theorem-4-5", height=3.4) as figure:
         _draw(figure, ece, smooth)
     yield claim(
-        f"ECE of {wanted} tied predictors, ties split by 1e-5 in logits",
+        f"ECE of {laws} tied predictors, ties split by 1e-5 in logits",
         "jumps",
         f"by up to {ece[-1]:.3f}, at least {np.array(jump)[:, -1].min():.1e}",
         holds=bool(np.array(jump)[:, -1].min() > REACHES[-1]),
@@ -55,21 +55,21 @@ def theorem_4_5(lab: Lab) -> Iterator[Finding]:
 def _discontinuous(rng: np.random.Generator) -> Finite:
     """A random finite distribution with a jump worth seeing."""
     while True:
-        at = draw(rng)
-        if trueness.ece_continuity_gap(at.truth, at.prediction, mass=at.mass) > 0.01:
-            return at
+        law = draw(rng)
+        if trueness.ece_continuity_gap(law.truth, law.prediction, mass=law.mass) > 0.01:
+            return law
 
 
-def _moved(at: Finite, by: Floats) -> Finite:
+def _moved(law: Finite, by: Floats) -> Finite:
     """The predictions moved by so much in logits."""
-    odds = at.prediction / (1 - at.prediction) * np.exp(by)
-    return at.moved(odds / (1 + odds) - at.prediction)
+    odds = law.prediction / (1 - law.prediction) * np.exp(by)
+    return law.moved(odds / (1 + odds) - law.prediction)
 
 
-def _change(at: Finite, by: Floats, noise: Any) -> float:
-    settings: dict[str, Any] = {"bandwidth": BANDWIDTH, "noise": noise, "sample_weight": at.mass}
-    after = trueness.logit_smoothed_ece(at.truth, _moved(at, by).prediction, **settings)
-    return abs(after - trueness.logit_smoothed_ece(at.truth, at.prediction, **settings))
+def _change(law: Finite, by: Floats, noise: Any) -> float:
+    settings: dict[str, Any] = {"bandwidth": BANDWIDTH, "noise": noise, "sample_weight": law.mass}
+    after = trueness.logit_smoothed_ece(law.truth, _moved(law, by).prediction, **settings)
+    return abs(after - trueness.logit_smoothed_ece(law.truth, law.prediction, **settings))
 
 
 def _draw(figure: Any, ece: Floats, smooth: Floats) -> None:

@@ -80,20 +80,20 @@ def _theorem_5_3(lab: Lab) -> Iterator[Finding]:
     sizes, repeats, rng = (1_000, 4_000, 16_000), lab.either(100, 400), lab.rng("heavy tails")
     for name, factor in (("calibrated", 1.0), ("over-confident", 0.5)):
         middle = (np.arange(400_000) + 0.5) / 400_000
-        at = np.concatenate([-_quantile(middle), _quantile(middle)])
-        goal = trueness.logit_smoothed_ece(expit(factor * at), expit(at), bandwidth=WIDTH, noise="uniform")
+        h = np.concatenate([-_quantile(middle), _quantile(middle)])
+        goal = trueness.logit_smoothed_ece(expit(factor * h), expit(h), bandwidth=WIDTH, noise="uniform")
 
         def once(n: int, factor: float = factor, goal: float = goal) -> float:
             h = _quantile(rng.random(n)) * rng.choice([-1, 1], n)
             y = rng.random(n) < expit(factor * h)
             return abs(trueness.logit_smoothed_ece(y, expit(h), bandwidth=WIDTH, noise="uniform") - goal)
 
-        found = slope(sizes, [np.array([once(n) for _ in range(repeats)]) for n in lab.steps(sizes)])
+        exponent = slope(sizes, [np.array([once(n) for _ in range(repeats)]) for n in lab.steps(sizes)])
         yield claim(
             f"Theorem 5.3 with these tails, {name}: exponent of n",
             "-0.5 or below",
-            str(found),
-            holds=found.value - 3 * found.error <= -0.5,
+            str(exponent),
+            holds=exponent.value - 3 * exponent.error <= -0.5,
         )
 
 

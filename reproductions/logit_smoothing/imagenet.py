@@ -92,13 +92,13 @@ def _every_model(lab: Lab, rows: Mapping[str, Rows], away: Away) -> Iterator[Fin
     names = list(rows)
     for kind, name in MEASURES.items():
         worst = int(away[kind][:, 1:].max(axis=1).argmax())
-        at = 1 + int(away[kind][worst, 1:].argmax())
+        place = 1 + int(away[kind][worst, 1:].argmax())
         yield claim(
             f"|ECE − {name}| of every model, 10 to 100 bins",
             "near-identical",
-            f"at most {away[kind][worst, at]:.2f} points: {names[worst]}, {BINS[at]} bins",
-            holds=bool(away[kind][worst, at] < CLOSE),
-            why=_floors(lab, rows[names[worst]], BINS[at]) if kind == "uniform" else "",
+            f"at most {away[kind][worst, place]:.2f} points: {names[worst]}, {BINS[place]} bins",
+            holds=bool(away[kind][worst, place] < CLOSE),
+            why=_floors(lab, rows[names[worst]], BINS[place]) if kind == "uniform" else "",
         )
 
 

@@ -39,10 +39,10 @@ def look(lab: Lab, count: int) -> Seen:
     rng = lab.rng("finite distributions")
     rows = []
     for _ in lab.steps(range(count)):
-        at = draw(rng)
-        changes = [at.moved(by).true_ece() - at.true_ece() for by in splits(rng, len(at.mass), REACH, _SPLITS)]
-        gap = trueness.ece_continuity_gap(at.truth, at.prediction, mass=at.mass)
-        rows.append((gap, at.sizes().max(), at.opposed(), max(changes), min(changes)))
+        law = draw(rng)
+        changes = [law.moved(by).true_ece() - law.true_ece() for by in splits(rng, len(law.mass), REACH, _SPLITS)]
+        gap = trueness.ece_continuity_gap(law.truth, law.prediction, mass=law.mass)
+        rows.append((gap, law.sizes().max(), law.opposed(), max(changes), min(changes)))
     gap, size, opposed, highest, lowest = np.array(rows).T
     return Seen(gap=gap, size=size, opposed=opposed > 0, highest=highest, lowest=lowest)
 

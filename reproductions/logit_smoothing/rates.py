@@ -50,15 +50,15 @@ def theorem_5_3(lab: Lab) -> Iterator[Finding]:
     with lab.figure("theorem-5-3", height=3.6) as figure:
         _draw_rates(figure, sizes, noise, model)
     for sigma in BANDWIDTHS:
-        found = slope(sizes, noise[sigma])
-        yield printed(f"exponent of n, calibrated under the noise, σ = {sigma}", "-0.5", found.value, error=found.error)
+        exponent = slope(sizes, noise[sigma])
+        yield printed(f"exponent of n, calibrated under the noise, σ = {sigma}", "-0.5", exponent.value, error=exponent.error)
     for sigma in BANDWIDTHS:
-        found = slope(sizes, model[sigma])
+        exponent = slope(sizes, model[sigma])
         yield claim(
             f"exponent of n, over-confident, σ = {sigma}",
             "-0.5 or below",
-            str(found),
-            holds=found.value - 3 * found.error <= -0.5,
+            str(exponent),
+            holds=exponent.value - 3 * exponent.error <= -0.5,
         )
     last = slope(BANDWIDTHS, [noise[sigma][-1] for sigma in BANDWIDTHS])
     yield printed(f"exponent of σ, calibrated under the noise, n = {sizes[-1]}", "-0.5", last.value, error=last.error)
@@ -130,12 +130,12 @@ def theorem_5_4(lab: Lab) -> Iterator[Finding]:
     )
     for name, by_label in seen.items():
         for label, errors in by_label.items():
-            found = slope(sizes, errors)
+            exponent = slope(sizes, errors)
             yield claim(
                 f"|LS-ECE − ECE|, {name}, σ = {label}",
                 "→ 0",
-                f"exponent {found}; {errors[-1].mean():.4f} at n = {sizes[-1]}, {_parts(name, sizes[-1], POWERS[label])}",
-                holds=found.value + 3 * found.error < 0,
+                f"exponent {exponent}; {errors[-1].mean():.4f} at n = {sizes[-1]}, {_parts(name, sizes[-1], POWERS[label])}",
+                holds=exponent.value + 3 * exponent.error < 0,
             )
     yield from _too_narrow(lab, sizes, repeats, seen)
 

@@ -24,10 +24,10 @@ def slope(x: Sequence[float] | Floats, errors: Sequence[Floats]) -> Slope:
 
     `errors` holds the simulated errors at each x, independent between them.
     """
-    at = np.log(np.asarray(x, dtype=np.float64))
+    position = np.log(np.asarray(x, dtype=np.float64))
     mean = np.array([part.mean() for part in errors])
     spread = np.array([part.std(ddof=1) / math.sqrt(len(part)) for part in errors]) / mean
     weight = 1 / spread**2
-    centred = at - (weight @ at) / weight.sum()
+    centred = position - (weight @ position) / weight.sum()
     precision = float(weight @ centred**2)
     return Slope(float((weight * centred) @ np.log(mean)) / precision, 1 / math.sqrt(precision))

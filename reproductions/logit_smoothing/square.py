@@ -80,8 +80,8 @@ def _from_draws(x1: Floats, above: Any, cells: int) -> tuple[float, float, float
     return apart, error, trueness.binned_ece(above, f, bins=cells)
 
 
-def _smoothed(at: Finite) -> float:
-    return trueness.logit_smoothed_ece(at.truth, at.prediction, bandwidth=BANDWIDTH, sample_weight=at.mass)
+def _smoothed(law: Finite) -> float:
+    return trueness.logit_smoothed_ece(law.truth, law.prediction, bandwidth=BANDWIDTH, sample_weight=law.mass)
 
 
 def _calibrated(points: int = 100_000) -> float:

@@ -29,7 +29,7 @@ def closed_form(sigma: float) -> float:
     The log-likelihood ratio of the two points at u is αu/σ². Zero at σ = √α, where it is u itself.
     """
     u = np.linspace(0, ALPHA / 2 + 12 * sigma, 40_001)
-    density = sum(np.exp(-0.5 * ((u - at) / sigma) ** 2) for at in (-ALPHA / 2, ALPHA / 2)) / (sigma * math.sqrt(2 * math.pi))
+    density = sum(np.exp(-0.5 * ((u - x) / sigma) ** 2) for x in (-ALPHA / 2, ALPHA / 2)) / (sigma * math.sqrt(2 * math.pi))
     gap = np.abs(np.tanh(ALPHA * u / (2 * sigma**2)) - np.tanh(u / 2)) / 2
     return float(np.trapezoid(gap * density, u))  # the integrand is even: twice the half, times ½ for each point
 

@@ -87,8 +87,8 @@ def _pushes(three: tuple[Rows, Rows, Rows]) -> Iterator[Finding]:
         f"{right.min():.4f} to {right.max():.4f}; {left.min():.4f} to {left.max():.4f}",
         holds=bool(right.min() >= 0 and left.max() <= 0),
     )
-    at = np.floor(last.f * BINS)
-    shared = set(at[last.y == 1]) & set(at[last.y == 0])
+    bin_of = np.floor(last.f * BINS)
+    shared = set(bin_of[last.y == 1]) & set(bin_of[last.y == 0])
     yield claim("distribution 3: no bin holds both outcomes", "disjoint bins", f"{len(shared)} bins do", holds=not shared)
 
 

@@ -185,12 +185,12 @@ def cross_validated_bins(rows: Rows) -> int:
 
 
 def _held_out_error(f: Floats, residual: Floats, bins: int, folds: int = 5) -> float:
-    at = np.searchsorted(np.arange(1, bins) / bins, f, side="right")
+    bin_of = np.searchsorted(np.arange(1, bins) / bins, f, side="right")
     total = 0.0
-    for held in np.array_split(np.arange(len(f)), folds):
+    for left_out in np.array_split(np.arange(len(f)), folds):
         kept = np.ones(len(f), dtype=bool)
-        kept[held] = False
-        count = np.bincount(at[kept], minlength=bins)
-        mean = np.bincount(at[kept], residual[kept], minlength=bins) / np.maximum(count, 1)  # 0 where a bin is empty
-        total += float(np.mean((residual[held] - mean[at[held]]) ** 2))
+        kept[left_out] = False
+        count = np.bincount(bin_of[kept], minlength=bins)
+        mean = np.bincount(bin_of[kept], residual[kept], minlength=bins) / np.maximum(count, 1)  # 0 where a bin is empty
+        total += float(np.mean((residual[left_out] - mean[bin_of[left_out]]) ** 2))
     return total / folds

@@ -28,7 +28,7 @@ class Case(NamedTuple):
     high: float
     weak: float
     own: float  # SmoothECE
-    at: Floats  # SmoothECE at SIGMAS
+    smoothed: Floats  # SmoothECE at SIGMAS
 
 
 def theorem_6(lab: Lab) -> Iterator[Finding]:
@@ -39,12 +39,12 @@ def theorem_6(lab: Lab) -> Iterator[Finding]:
     cases = [case for case in cases if case.distance > ROUNDING]  # of calibrated rows every side is 0
     d, own, weak = (np.array([getattr(case, name) for case in cases]) for name in ("distance", "own", "weak"))
     yield from _bracket(cases)
-    held = bool(np.all(d - SLACK <= 2 * own) and np.all(own <= 2 * np.sqrt(d) + ROUNDING))
+    within = bool(np.all(d - SLACK <= 2 * own) and np.all(own <= 2 * np.sqrt(d) + ROUNDING))
     yield claim(
         "theorem 6: ½ dCE ≤ smECE ≤ 2 √dCE",
         "at least 0.5; at most 2",
         f"smECE/dCE at least {np.min(own / d):.3f}; smECE/√dCE at most {np.max(own / np.sqrt(d)):.3f}",
-        holds=held,
+        holds=within,
     )
     yield from _lemmas(cases)
     yield claim("theorem 20: wCE ≤ 2 dCE", "at most 2", f"wCE/dCE at most {np.max(weak / d):.3f}",
@@ -75,22 +75,22 @@ def distance(rows: Rows, grid: int = GRID) -> float:
     t = np.unique(np.concatenate([np.arange(grid + 1) / grid, means]))
     leaves = sparse.kron(sparse.eye_array(len(f)), np.ones((1, len(t))))
     calibrated = sparse.hstack([sparse.diags_array(outcome - t) for outcome in y])
-    found = optimize.linprog(
+    solution = optimize.linprog(
         np.abs(f[:, None] - t).ravel(),
         A_eq=sparse.vstack([leaves, calibrated]).tocsr(),
         b_eq=np.concatenate([count / len(rows.f), np.zeros(len(t))]),
         bounds=(0, None),
         method="highs",
     )
-    if found.status != 0:
-        raise ArithmeticError(f"the linear programme was not solved: {found.message}")
-    return float(found.fun)
+    if solution.status != 0:
+        raise ArithmeticError(f"the linear programme was not solved: {solution.message}")
+    return float(solution.fun)
 
 
 def _case(rows: Rows) -> Case:
     low, high = trueness.distance_to_calibration(*rows)
-    at = np.array([trueness.smooth_ece(*rows, bandwidth=sigma) for sigma in SIGMAS])
-    return Case(distance(rows), low, high, trueness.weak_calibration_error(*rows), trueness.smooth_ece(*rows), at)
+    smoothed = np.array([trueness.smooth_ece(*rows, bandwidth=sigma) for sigma in SIGMAS])
+    return Case(distance(rows), low, high, trueness.weak_calibration_error(*rows), trueness.smooth_ece(*rows), smoothed)
 
 
 def _bracket(cases: list[Case]) -> Iterator[Finding]:
@@ -107,16 +107,16 @@ def _bracket(cases: list[Case]) -> Iterator[Finding]:
 
 def _lemmas(cases: list[Case]) -> Iterator[Finding]:
     d, weak = (np.array([getattr(case, name) for case in cases])[:, None] for name in ("distance", "weak"))
-    at, sigma = np.array([case.at for case in cases]), np.array(SIGMAS)
-    upper = float(np.max((d - SLACK) / (at + sigma)))
+    smoothed, sigma = np.array([case.smoothed for case in cases]), np.array(SIGMAS)
+    upper = float(np.max((d - SLACK) / (smoothed + sigma)))
     yield claim("lemma 7: dCE / (smECE_σ + σ)", "at most 1", f"at most {upper:.3f}", holds=upper <= 1)
-    lower = float(np.max(at / ((1 + 1 / sigma) * d)))
+    lower = float(np.max(smoothed / ((1 + 1 / sigma) * d)))
     yield claim("lemma 8: smECE_σ / ((1 + 1/σ) dCE)", "at most 1", f"at most {lower:.3f}", holds=lower <= 1 + ROUNDING)
-    sharper = float(np.max(at / ((1 + MEAN_DISTANCE / sigma) * d)))
+    sharper = float(np.max(smoothed / ((1 + MEAN_DISTANCE / sigma) * d)))
     yield claim(
         "the same with √(2/π)/σ, lemma 25 put right", "at most 1", f"at most {sharper:.3f}", holds=sharper <= 1 + ROUNDING
     )
-    dual = float(np.max(weak - at - MEAN_DISTANCE * sigma))
+    dual = float(np.max(weak - smoothed - MEAN_DISTANCE * sigma))
     yield claim("lemma 21: wCE − smECE_σ − √(2/π) σ", "at most 0", f"at most {dual:.4f}", holds=dual <= ROUNDING)
 
 

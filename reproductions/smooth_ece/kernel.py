@@ -66,9 +66,9 @@ def _properties(t0: float, t1: float, sigma: float) -> tuple[float, float, float
 
 def _semigroup(f: float, first: float, second: float) -> float:
     """How far ∫K̃(t, u) K̃(u, f) du is from the one wider kernel, at a few t."""
-    at = np.array([0.0, 0.21, 0.5, 0.83, 1.0])
-    once = reflected(at, f, math.hypot(first, second))
-    twice = [float((reflected(T, t, second) * reflected(T, f, first)).mean()) for t in at]
+    points = np.array([0.0, 0.21, 0.5, 0.83, 1.0])
+    once = reflected(points, f, math.hypot(first, second))
+    twice = [float((reflected(T, t, second) * reflected(T, f, first)).mean()) for t in points]
     return float(np.abs(once - twice).max() / once.max())
 
 

@@ -100,8 +100,8 @@ def anything(rng: np.random.Generator, n: int) -> Rows:
 
 def ece(rows: Rows) -> float:
     """ECE forecast by forecast: predictions that are equal, and no others, are pooled."""
-    _, at = np.unique(np.round(rows.f, 12), return_inverse=True)
-    return float(np.abs(np.bincount(at, rows.y - rows.f)).sum() / len(rows.f))
+    _, score_of = np.unique(np.round(rows.f, 12), return_inverse=True)
+    return float(np.abs(np.bincount(score_of, rows.y - rows.f)).sum() / len(rows.f))
 
 
 def sine_smooth_ece(sigma: float) -> float:

@@ -61,7 +61,7 @@ def mean_error(m: int, sigma: float) -> float:
     """Mean SmoothECE at σ of m calibrated uniform rows by the normal approximation: ∫ √(2/π · ∫K̃² f(1 − f) df / m) dt."""
     f = (np.arange(4000) + 0.5) / 4000
     t = (np.arange(200) + 0.5) / 200
-    variance = np.array([float((reflected(f, at, sigma) ** 2 * f * (1 - f)).mean()) for at in t])
+    variance = np.array([float((reflected(f, point, sigma) ** 2 * f * (1 - f)).mean()) for point in t])
     return float(np.sqrt(2 / math.pi * variance / m).mean())
 
 
@@ -89,12 +89,12 @@ def _sine(lab: Lab, draws: int) -> Iterator[Finding]:
         rows = sine(rng, m)
         worst[i] = np.abs([trueness.smooth_ece(*rows, bandwidth=s) for s in ladder] - truth).max()
         fixed[i] = abs(trueness.smooth_ece(*rows) - own)
-    at = float(np.quantile(worst, 2 / 3))
+    typical = float(np.quantile(worst, 2 / 3))
     yield claim(
         f"figure 2d's distribution, σ₀ = {first}, m = {m}: error times √(σ₀m), with probability 2/3",
         "bounded by the same",
-        f"{at * math.sqrt(first * m):.3f}",
-        holds=at * math.sqrt(first * m) < 1,
+        f"{typical * math.sqrt(first * m):.3f}",
+        holds=typical * math.sqrt(first * m) < 1,
     )
     share = float(np.max(fixed / worst))
     yield claim("error of the fixed point, as a share of it", "at most 1, as σ* > σ₀", f"at most {share:.3f}", holds=share <= 1)

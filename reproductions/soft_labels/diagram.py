@@ -32,8 +32,8 @@ def soft_diagram(lab: Lab) -> Iterator[Finding]:
     yield claim(
         "A lies on the diagonal", "exactly", f"largest distance {np.nanmax(np.abs(a)):.0e}", holds=not np.nan_to_num(a).any()
     )
-    held = c[~np.isnan(c)]
-    low, high = held[: len(held) // 2], held[len(held) // 2 :]
+    filled = c[~np.isnan(c)]
+    low, high = filled[: len(filled) // 2], filled[len(filled) // 2 :]
     yield claim(
         "C lies symmetric about the diagonal", "yes",
         f"prediction − label {low.min():+.3f} to {low.max():+.3f} below 0.5, {high.min():+.3f} to {high.max():+.3f} above",
@@ -56,13 +56,13 @@ def _draw(lab: Lab, sample: Sample) -> None:
     soft, hard, _ = measure(sample)
     with lab.figure("soft-reliability", width=10.4, height=3.1) as figure:
         panels = figure.subplots(1, len(MODELS), sharey=True)
-        for at, (ax, model) in enumerate(zip(panels, MODELS, strict=True)):
+        for column, (ax, model) in enumerate(zip(panels, MODELS, strict=True)):
             for labels, (color, mark) in zip((sample.hard, sample.soft), LOOKS.values(), strict=True):
                 curve = trueness.reliability_curve(labels, sample.predictions[model], kind="binned", bins=BINS)
                 draw_curve(curve, ax, color=color, label="_curve")
                 ax.containers[-1].lines[0].set_marker(mark)
-            ax.set_title(f"{title_of(model)}\nSMECE {soft[at]:.4f}, ECE {hard[at]:.4f}")
-            ax.set_ylabel("mean label of the bin" if at == 0 else "")
+            ax.set_title(f"{title_of(model)}\nSMECE {soft[column]:.4f}, ECE {hard[column]:.4f}")
+            ax.set_ylabel("mean label of the bin" if column == 0 else "")
             ax.set_xlabel("mean prediction of the bin")
         _legend(figure)
 

@@ -98,9 +98,9 @@ def proposition_3(lab: Lab) -> Iterator[Finding]:
 def _thresholded(f: Floats, tau: float) -> tuple[float, float]:
     """ECE of labels as predictions against their thresholded selves, and its standard error."""
     y = (f > tau).astype(np.float64)
-    at = np.minimum((f * BINS).astype(np.int64), BINS - 1)
-    sign = np.sign(np.bincount(at, f - y, minlength=BINS))
-    return trueness.binned_ece(y, f, bins=BINS), float((sign[at] * (f - y)).std() / np.sqrt(len(f)))
+    bin_of = np.minimum((f * BINS).astype(np.int64), BINS - 1)
+    sign = np.sign(np.bincount(bin_of, f - y, minlength=BINS))
+    return trueness.binned_ece(y, f, bins=BINS), float((sign[bin_of] * (f - y)).std() / np.sqrt(len(f)))
 
 
 def _counterexample() -> Finding:

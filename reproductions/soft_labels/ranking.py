@@ -73,11 +73,11 @@ def _about_d(k: float) -> str:
 
 
 def _table_6(values: Floats) -> Iterator[Finding]:
-    for at, (i, j) in enumerate(PAIRS):
+    for place, (i, j) in enumerate(PAIRS):
         for metric, paper in zip((CLOSED, HARD), TABLE_6[i + j], strict=True):
             why = _about_c_and_e() if (i, j, metric) == ("C", "E", HARD) else ""
-            chance = chances(metric, 2.0)[[at]]
-            yield from _accuracy(f"Table 6: {i} vs {j}, {metric}", paper, right(values, metric)[:, at], chance, why)
+            chance = chances(metric, 2.0)[[place]]
+            yield from _accuracy(f"Table 6: {i} vs {j}, {metric}", paper, right(values, metric)[:, place], chance, why)
 
 
 def _about_c_and_e() -> str:
@@ -125,18 +125,18 @@ def _said(columns: Columns) -> Iterator[Finding]:
 
 
 def _draw(lab: Lab, columns: Columns) -> None:
-    at = np.arange(len(SIGNALS))
+    ticks = np.arange(len(SIGNALS))
     with lab.figure("experiment-3", width=5.6, height=3.8) as figure:
         ax = figure.subplots()
         for metric, color, mark, style in ((CLOSED, BLUE, "o", "-"), (HARD, VERMILION, "s", "--")):
             ours = [right(columns[k], metric).mean() for k in SIGNALS]
-            ax.plot(at, ours, color=color, marker=mark, linestyle=style, markersize=7, markerfacecolor="none", label=metric)
+            ax.plot(ticks, ours, color=color, marker=mark, linestyle=style, markersize=7, markerfacecolor="none", label=metric)
         open_bins = [right(columns[k], OPEN).mean() for k in SIGNALS]
-        ax.plot(at, open_bins, color=BLUE, marker="+", linestyle=":", markersize=9, label=OPEN)
+        ax.plot(ticks, open_bins, color=BLUE, marker="+", linestyle=":", markersize=9, label=OPEN)
         for number, metric in enumerate((CLOSED, HARD)):
             label = "printed" if number == 0 else "_"
-            ax.plot(at, [float(cell) for cell in TABLE_5[metric]], ".", color="black", markersize=4, zorder=4, label=label)
-        ax.set_xticks(at, [f"{k:g}" for k in SIGNALS])
+            ax.plot(ticks, [float(cell) for cell in TABLE_5[metric]], ".", color="black", markersize=4, zorder=4, label=label)
+        ax.set_xticks(ticks, [f"{k:g}" for k in SIGNALS])
         ax.set_xlabel("signal-to-noise ratio k")
         ax.set_ylabel("share of pairs in the right order")
         ax.set_ylim(0, 1.05)

@@ -36,9 +36,9 @@ def _cells(
     paper: str, values: Floats, model: str, metric: str, k: float, before: str = "", after: str = ""
 ) -> Iterator[Finding]:
     """One printed value of one run, in each reading of it."""
-    at = list(MODELS).index(model)
+    place = list(MODELS).index(model)
     for reading in readings(model, metric, k):
-        ours = float(values[METRICS.index(reading), at])
+        ours = float(values[METRICS.index(reading), place])
         what = f"{before}{name_of(reading, model)}{after}"
         yield from mean_cell(what, paper, ours, law(model, reading, k, N), (1, 1), open_bin(model, reading, k, N))
 
@@ -128,11 +128,11 @@ def _said_of_large_k() -> Iterator[Finding]:
 def _identity(columns: Columns) -> Finding:
     """A, B and C cross the label at the bin edge 0.5, so that |f − t| adds up without cancelling, in every sample."""
     apart, printed_apart = 0.0, 0.0
-    for at, k in enumerate(SIGNALS):
+    for place, k in enumerate(SIGNALS):
         (_, b, c, *_), (a_hard, b_hard, c_hard, *_), _ = columns[k]
         apart = max(apart, abs(a_hard - b_hard - b), abs(c_hard - a_hard - c))
-        a_hard, b_hard, c_hard = (float(TABLE_4[model][at]) for model in "ABC")
-        b, c = (float(TABLE_3[model][at]) for model in "BC")
+        a_hard, b_hard, c_hard = (float(TABLE_4[model][place]) for model in "ABC")
+        b, c = (float(TABLE_3[model][place]) for model in "BC")
         printed_apart = max(printed_apart, abs(a_hard - b_hard - b), abs(c_hard - a_hard - c))
     return claim(
         "SMECE of B = ECE of A − ECE of B, of C = ECE of C − ECE of A, row by row",
@@ -145,9 +145,9 @@ def _draw(lab: Lab, columns: Columns) -> None:
     with lab.figure("experiment-2", width=8.2, height=4.6) as figure:
         axes = figure.subplots(1, 2, sharey=True)
         for ax, metric, table in zip(axes, (CLOSED, HARD), (TABLE_3, TABLE_4), strict=True):
-            for at, model in enumerate(MODELS):
+            for place, model in enumerate(MODELS):
                 draw_law(ax, model, grid, [limit(model, metric, k) for k in grid])
-                draw_model(ax, model, SIGNALS, [columns[k][METRICS.index(metric), at] for k in SIGNALS], table[model])
+                draw_model(ax, model, SIGNALS, [columns[k][METRICS.index(metric), place] for k in SIGNALS], table[model])
             ax.set_xscale("log")
             ax.set_xticks(SIGNALS, [f"{k:g}" for k in SIGNALS])
             ax.minorticks_off()

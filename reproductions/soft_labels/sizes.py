@@ -24,8 +24,8 @@ def experiment_4(lab: Lab) -> Iterator[Finding]:
     columns = dict(zip(SIZES, np.split(np.array(list(_values(lab, runs))), len(SIZES)), strict=True))
     for number, metric, table in ((7, CLOSED, TABLE_7), (8, HARD, TABLE_8)):
         for model in MODELS:
-            for at, n in enumerate(SIZES):
-                yield from _cells(number, table[model][2 * at : 2 * at + 2], columns[n], model, metric, n)
+            for place, n in enumerate(SIZES):
+                yield from _cells(number, table[model][2 * place : 2 * place + 2], columns[n], model, metric, n)
     yield from _said(columns)
     _draw(lab, columns)
 
@@ -96,18 +96,18 @@ def _of_e(hard: Mapping[int, Floats]) -> Finding:
 
 
 def _draw(lab: Lab, columns: Columns) -> None:
-    at = np.arange(len(SIZES))
+    ticks = np.arange(len(SIZES))
     with lab.figure("experiment-4", width=8.2, height=4.6) as figure:
         axes = figure.subplots(1, 2, sharey=True)
         for ax, metric, table in zip(axes, (CLOSED, HARD), (TABLE_7, TABLE_8), strict=True):
             for place, model in enumerate(MODELS):
                 values = np.array([columns[n][:, METRICS.index(metric), place] for n in SIZES])
-                x = at + 0.12 * (place - 2)
+                x = ticks + 0.12 * (place - 2)
                 draw_law(ax, model, x, [law(model, metric, K, n).mean for n in SIZES])
                 draw_model(ax, model, x, values.mean(axis=1), table[model][::2], spread=values.std(axis=1, ddof=1))
-            ax.set_xticks(at, [f"{n:,}".replace(",", " ") for n in SIZES])
+            ax.set_xticks(ticks, [f"{n:,}".replace(",", " ") for n in SIZES])
             ax.set_xlabel("rows n")
             ax.set_title(f"{metric} at k = 2: mean ± standard deviation of a run")
-        draw_law(axes[0], "D", at + 0.12, [law("D", OPEN, K, n).mean for n in SIZES], last_bin_open=True)
+        draw_law(axes[0], "D", ticks + 0.12, [law("D", OPEN, K, n).mean for n in SIZES], last_bin_open=True)
         axes[0].set_ylabel("calibration error")
         legend_below(figure, "printed mean")

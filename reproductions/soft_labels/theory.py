@@ -78,11 +78,11 @@ def _area(k: float, start: float, end: float) -> float:
 def law(model: str, metric: str, k: float, n: int, *, drawn: bool = False) -> Law:
     """Expectation and standard deviation at n rows; `drawn` for outcomes drawn from the posterior in place of 1[x ≥ 0]."""
     means, covariance = joint(metric, k, n, drawn=drawn)
-    at = list(MODELS).index(model)
-    sd = float(np.sqrt(max(covariance[at, at], 0.0)))
+    place = list(MODELS).index(model)
+    sd = float(np.sqrt(max(covariance[place, place], 0.0)))
     exact = model != "E" and not drawn and (model, metric) != ("D", "ECE")
     return Law(
-        mean=limit(model, metric, k) if exact else float(means[at]),
+        mean=limit(model, metric, k) if exact else float(means[place]),
         sd=sd if sd > _FLAT else 0.0,
         kind="closed form" if exact else "normal law",
     )
@@ -109,8 +109,8 @@ def joint(metric: str, k: float, n: int, *, drawn: bool = False) -> tuple[Floats
     certain: NDArray[np.bool_] = np.asarray((first.min(axis=0) >= 0) | (first.max(axis=0) <= 0))  # every row pulls one way
     certain[0 if drawn else -BINS :] = False  # what E says, and a drawn outcome, are not known from x
     moments = first.T @ (mass[:, None] * first)  # of two models on the same row; within a model a row is in one bin
-    for at, (_, square) in enumerate(given):
-        block = slice(at * BINS, (at + 1) * BINS)
+    for place, (_, square) in enumerate(given):
+        block = slice(place * BINS, (place + 1) * BINS)
         moments[block, block] = np.diag(mass @ square)
     centre = mass @ first
     sizes, covariance = _folded(centre, (moments - np.outer(centre, centre)) / n, certain)

@@ -11,7 +11,7 @@ import numpy as np
 from trueness._text import printable
 
 __all__ = [
-    "FINE",
+    "BELOW_MICROSECONDS",
     "are",
     "is_chunk",
     "is_hashable",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-FINE = ("ns", "ps", "fs", "as")  # units of NumPy's moments below a microsecond
+BELOW_MICROSECONDS = ("ns", "ps", "fs", "as")  # units of NumPy's moments below a microsecond
 
 
 def is_chunk(item: object) -> bool:
@@ -81,7 +81,7 @@ def native(value: Any) -> Any:
     """NumPy's scalars as Python's own values, as far as these are as fine: its moments end at microseconds."""
     if not isinstance(value, (np.datetime64, np.timedelta64)):
         return value.item() if isinstance(value, np.generic) else value
-    coarse = value.astype(f"{value.dtype.kind}8[us]") if np.datetime_data(value.dtype)[0] in FINE else value
+    coarse = value.astype(f"{value.dtype.kind}8[us]") if np.datetime_data(value.dtype)[0] in BELOW_MICROSECONDS else value
     own = coarse.item() if coarse == value else value
     return value if isinstance(own, int) else own  # an integer is what lies beyond the range of Python's
 

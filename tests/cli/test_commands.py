@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -35,10 +36,15 @@ def write(path, columns, delimiter=","):
     return str(path)
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("rows") / "a.csv", {"id": np.arange(N), "y": Y, "p": F, "q": TRUTH, "g": G, "w": W})
+
+
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, written):
     monkeypatch.chdir(tmp_path)
-    write("a.csv", {"id": np.arange(N), "y": Y, "p": F, "q": TRUTH, "g": G, "w": W})
+    shutil.copyfile(written, "a.csv")
     return tmp_path
 
 
@@ -119,7 +125,7 @@ def test_every_kind_of_source(call, monkeypatch, name):
 
 def test_many_rows_are_computed_from_their_summary(call, monkeypatch):
     expected = call("assess", *ROWS)[1]
-    monkeypatch.setattr("trueness.cli.data.IN_MEMORY", 1000)
+    monkeypatch.setattr("trueness.cli.loading.IN_MEMORY", 1000)
     summary = call("assess", *ROWS)[1]
     found = trueness.assess(trueness.summarize_files("a.csv", outcome="y", prediction="p", exact=True))
     assert summary == f"{found}\n"
@@ -259,7 +265,7 @@ def test_every_group_is_held_to_the_limit(call, monkeypatch, source):
     write("groups.csv", {"y": Y, "p": SHIFTED, "g": THIRD})
     arguments = ("groups.csv", "-y", "y", "-p", "p", "--by", "g")
     if source == "large":
-        monkeypatch.setattr("trueness.cli.data.IN_MEMORY", 1000)
+        monkeypatch.setattr("trueness.cli.loading.IN_MEMORY", 1000)
     if source == "record":
         call("summarize", *arguments, "-o", "groups.tns")
         arguments = ("groups.tns",)

@@ -378,7 +378,7 @@ def test_simulated_p_against_all_outcomes(statistic, options, y):
     """Seven rows, three of them with the same score: P(T ≥ T_obs) is a sum over 128 outcomes."""
     f = np.array([0.13, 0.21, 0.37, 0.37, 0.37, 0.64, 0.83])
     expected = exact_share(public(statistic, options), np.array(y), f)
-    resamples = 19_999 if statistic not in ("weak_calibration_error", "log_loss") else 4999
+    resamples = 9999 if statistic not in ("weak_calibration_error", "log_loss") else 2499
     p = calibration_test(y, f, statistic=statistic, options=options, method="simulated", resamples=resamples, rng=1).pvalue
     assert abs(p - expected) <= 4 * math.sqrt(expected * (1 - expected) / resamples) + 1 / (resamples + 1)
 

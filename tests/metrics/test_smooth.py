@@ -273,7 +273,7 @@ def test_the_oracle_for_rare_events():
         assert taylor_smooth_at(points, columns, sigma) == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("excess", [1.03, 1.0])
+@pytest.mark.parametrize("excess", [1.03, pytest.param(1.0, marks=pytest.mark.full)])
 def test_two_million_rare_events(excess):
     rng = np.random.default_rng(11)
     f = rng.beta(5, 500, 2 * 10**6)

@@ -1,6 +1,7 @@
 """The page of a comparison: what it holds, and that no predictor's name becomes markup."""
 
 import re
+from functools import cache
 from html import escape
 
 import pytest
@@ -12,6 +13,7 @@ from trueness.report.compare import notebook_comparison, render_comparison
 Y, P, TRUTH = make_demo(400)
 
 
+@cache
 def compared(name):
     return compare(Y, {name: P, "truth": TRUTH}, metrics=["ecce_r", "brier_score"])
 

@@ -1,6 +1,7 @@
 """The validity study: its limits, its truths, and that it can be interrupted and judged."""
 
 import json
+import shutil
 from pathlib import Path
 
 import click
@@ -82,6 +83,18 @@ def test_jobs_of_other_code_are_refused(tmp_path: Path) -> None:
     kept.write_text(json.dumps(["code", "another"]) + "\n" + json.dumps(["job", []]) + "\n")
     with pytest.raises(click.UsageError, match="other code"):
         run.finished(kept)
+
+
+def test_a_change_anywhere_that_decides_figures_is_other_code(tmp_path: Path) -> None:
+    package = Path(trueness.__file__).parent
+    copy = shutil.copytree(package, tmp_path / "trueness", ignore=shutil.ignore_patterns("__pycache__"))
+    assert run.fingerprint(copy) == run.fingerprint()
+    deciding = ["options.py", "data/sample.py", "smoothing/__init__.py", "summary/moments.py", "engines/files/reduction.py"]
+    for path, changes in [*((path, True) for path in deciding), ("plots/draw.py", False), ("report/html.py", False)]:
+        before = run.fingerprint(copy)
+        with (copy / path).open("a") as file:
+            file.write("# changed\n")
+        assert (run.fingerprint(copy) != before) == changes, path
 
 
 def test_the_command_says_what_it_does() -> None:

@@ -1,4 +1,8 @@
-"""The command ``trueness``: results on stdout, everything else on stderr, faults as exit codes."""
+"""The command ``trueness``: results on stdout, everything else on stderr, faults as exit codes.
+
+``commands`` are what can be asked, ``loading`` is what they are pointed at, ``check`` the limits of a pipeline, ``contents``
+what ``verify`` tells of a file, ``output`` where results go and ``exits`` how faults end.
+"""
 
 import os
 import sys

@@ -11,8 +11,8 @@ import click
 
 from trueness import __version__
 from trueness._text import clean
-from trueness.cli.data import Data, columns_of, data_options, load, load_pairs, merged
 from trueness.cli.exits import FAILED, Command, fault_options
+from trueness.cli.loading import Data, columns_of, data_options, load, load_pairs, merged
 from trueness.cli.output import checked_output, echo_json, progress
 
 COMPLETION = """

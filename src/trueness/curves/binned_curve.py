@@ -8,7 +8,7 @@ import numpy as np
 from trueness._types import Floats, Ints, Values
 from trueness.curves.curve import Curve
 from trueness.data.points import Points
-from trueness.data.sample import Given, as_sample
+from trueness.data.sample import Given, Sample, as_sample
 from trueness.metrics.binned import binned_ece, quantile_bins
 from trueness.metrics.drawing import normal_quantile
 from trueness.options import check_bins, check_choice, check_level
@@ -71,15 +71,7 @@ def binned_curve(
     bins, alpha = check_bins(bins), 1 - check_level(level)
     check_choice("strategy", strategy, ("uniform", "quantile"))
     sample = as_sample(y_true, y_prob, sample_weight)
-    if strategy == "quantile":
-        points = sample.rows('strategy="quantile"').points(rows=True)
-        bin_of, _ = quantile_bins(points.score, points.weight, bins)
-        left, right = _quantile_edges(points, bin_of, bins)
-    else:
-        sample.summary((bins,))  # a summary's ruler must have the bins
-        points = sample.points(bins=(bins,))
-        bin_of = points.bin_of(bins)
-        left, right = uniform_edges(bins)[:-1], uniform_edges(bins)[1:]
+    points, bin_of, left, right = _partition(sample, bins, strategy)
     rows, weight, predicted, e, squares = (
         np.bincount(bin_of, column, minlength=bins).astype(np.float64)
         for column in (points.count, points.weight, points.weight * points.score, points.e, points.squares)
@@ -110,6 +102,17 @@ def binned_curve(
         n=points.n,
         soft=points.soft,
     )
+
+
+def _partition(sample: Sample, bins: int, strategy: str) -> tuple[Points, Ints, Floats, Floats]:
+    """The points, the bin of each, and where the bins begin and end."""
+    if strategy == "quantile":
+        points = sample.rows('strategy="quantile"').points(rows=True)
+        bin_of, _ = quantile_bins(points.score, points.weight, bins)
+        return points, bin_of, *_quantile_edges(points, bin_of, bins)
+    sample.summary((bins,))  # a summary's ruler must have the bins
+    points, edges = sample.points(bins=(bins,)), uniform_edges(bins)
+    return points, points.bin_of(bins), edges[:-1], edges[1:]
 
 
 def _quantile_edges(points: Points, bin_of: Ints, bins: int) -> tuple[Floats, Floats]:

@@ -28,6 +28,12 @@ class CumulativeCurve(Curve):
 
     columns = ("share", "score", "difference")
 
+    @property
+    def worst_shares(self) -> tuple[float, float]:
+        """Where the worst interval lies on the axis of shares: between the two extremes of C."""
+        ends = sorted((int(self.difference.argmax()), int(self.difference.argmin())))
+        return float(self.share[ends[0]]), float(self.share[ends[1]])
+
 
 def cumulative_curve(y_true: Given, y_prob: Values | None = None, *, sample_weight: Values | None = None) -> CumulativeCurve:
     r"""Cumulative differences between outcomes and predictions, in the order of the scores.

@@ -12,7 +12,7 @@ from trueness.data.sample import Given, as_sample
 from trueness.metrics.scores import Decomposition, decompose
 from trueness.options import check_level, check_seed
 
-DRAWS = 199
+ISOTONIC_DRAWS = 199
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,7 +102,7 @@ def _consistency(points: Points, alpha: float, seed: int) -> tuple[Floats, Float
     coarse = points.merged(points.groups([]))
     rng = np.random.default_rng(seed)
     fits = []
-    for _ in range(DRAWS):
+    for _ in range(ISOTONIC_DRAWS):
         e = coarse.sampler.null(rng, 1)[0]
         fits.append(_fit(coarse.score + e / coarse.weight, coarse.weight)[0])
     low, high = np.quantile(fits, [alpha / 2, 1 - alpha / 2], axis=0)

@@ -17,7 +17,7 @@ from trueness.smoothing.cosine import REACH, smoothed
 from trueness.smoothing.kernel import WIDEST, grid_for, near_points, reflected_kernel
 from trueness.smoothing.smoothed import grid_cells, smoothed_masses
 
-DRAWS = 999
+BAND_DRAWS = 999
 _NOTHING = 1e-12  # density below which there is nothing to average
 _NARROWEST = 1e-4  # the narrowest kernel that is drawn
 
@@ -147,7 +147,7 @@ def _consistency(points: Points, weights: Any, near: Floats, alpha: float, seed:
         return nothing, nothing
     rng = np.random.default_rng(seed)
     expected = weights @ (points.weight * points.score)
-    drawn = [(weights @ points.sampler.null(rng, min(100, DRAWS - start)).T).T for start in range(0, DRAWS, 100)]
+    drawn = [(weights @ points.sampler.null(rng, min(100, BAND_DRAWS - start)).T).T for start in range(0, BAND_DRAWS, 100)]
     low, high = np.quantile(np.concatenate(drawn), [alpha / 2, 1 - alpha / 2], axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return (expected + low) / near, (expected + high) / near

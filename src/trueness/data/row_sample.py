@@ -157,7 +157,11 @@ class RowSample:
     def taken(self, rows: Array) -> "RowSample":
         """Some of the usable rows, by a mask or by their places."""
         a = self.arrays
-        return RowSample(read_rows(a.y[rows], a.f[rows], None if a.w is None else a.w[rows]))
+        y, f = a.y[rows], a.f[rows]
+        part = RowSample(read_rows(y, f, None if a.w is None else a.w[rows]))
+        if a.w is None:  # checked already; weights are looked at again, for those of a part may need another scale
+            part.arrays = Arrays(f=f, y=y, w=None, soft=a.soft and _is_soft(y), clipped=0, rejected={})
+        return part
 
     def residual_signs(self, *, frequency: bool = False) -> tuple[int, int]:
         a = self.arrays

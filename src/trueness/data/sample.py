@@ -18,12 +18,9 @@ from trueness.data.scales import Scale
 from trueness.data.summary_sample import SummarySample
 from trueness.engines.arrays.bins import BinSums
 from trueness.errors import InputError
-from trueness.inputs.rows import read_rows
+from trueness.inputs.rows import NAMES, Names, read_rows
 from trueness.summary.extremes import Extremes
 from trueness.summary.summary import Summary
-
-Names = tuple[str, str, str]
-NAMES: Names = ("y_true", "y_prob", "sample_weight")
 
 
 class Sample(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueness._types import Array
-from trueness._values import FINE, are, is_chunk, is_hashable, is_missing, native, show
+from trueness._values import BELOW_MICROSECONDS, are, is_chunk, is_hashable, is_missing, native, show
 from trueness.errors import InputError
 from trueness.inputs.columns import attempt, refuse
 from trueness.inputs.frames import one_column, unwrapped
@@ -62,7 +62,7 @@ def _listed(x: Any) -> list[Any]:
 
 def _moments(x: Array) -> list[Any]:
     """Python's own dates, times and durations where all of them can be, else NumPy's."""
-    coarse = x.astype(f"{x.dtype.kind}8[us]") if np.datetime_data(x.dtype)[0] in FINE else x
+    coarse = x.astype(f"{x.dtype.kind}8[us]") if np.datetime_data(x.dtype)[0] in BELOW_MICROSECONDS else x
     values: list[Any] = coarse.tolist()
     return list(x) if int in set(map(type, values)) or ((coarse != x) & ~np.isnat(x)).any() else values
 

@@ -36,8 +36,8 @@ from trueness.inputs.tables import group_keys
 # Squares of weights between these have sums that neither overflow nor vanish, over any number of rows.
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 2.0**-300, 2.0**300
 
-_Names = tuple[str, str, str]
-_NAMES: _Names = ("y_true", "y_prob", "sample_weight")
+Names = tuple[str, str, str]
+NAMES: Names = ("y_true", "y_prob", "sample_weight")
 _AS_THEY_ARE = Reading()
 Groups = Sequence[tuple[str, Any]]  # columns that make the groups, each with what messages call it
 
@@ -129,7 +129,7 @@ def read_rows(
     reading: Reading = _AS_THEY_ARE,
     *,
     by: Groups = (),
-    names: _Names = _NAMES,
+    names: Names = NAMES,
     part: bool = False,
 ) -> Rows:
     """Columns from whatever they are kept in; their values are looked at later, chunk by chunk.
@@ -146,11 +146,11 @@ def read_rows(
 
 def read_predictions(y_prob: Values) -> Floats:
     """Predictions without outcomes, every one of them usable."""
-    f = as_column(y_prob, _NAMES[1])
+    f = as_column(y_prob, NAMES[1])
     if not f.length:
         raise InputError(f"{f.name}: no rows (0 values). Pass at least one row.")
     no_events = Column(
-        name=_NAMES[0], length=f.length, dtype="int8", tolerance=0.0, fetch=lambda a, b: np.zeros(b - a, dtype=np.int8)
+        name=NAMES[0], length=f.length, dtype="int8", tolerance=0.0, fetch=lambda a, b: np.zeros(b - a, dtype=np.int8)
     )
     return _rows(no_events, f, None, [], _AS_THEY_ARE).arrays().f
 
@@ -163,7 +163,7 @@ def chunk_stream(
     given = [column for column in columns if isinstance(column, Iterator)]
     if len(given) < len(columns):
         return None
-    _check_distinct(given, _NAMES)
+    _check_distinct(given, NAMES)
     return _stream(given, reading)
 
 
@@ -176,7 +176,7 @@ def _stream(given: list[Iterator[Any]], reading: Reading) -> Iterator[Rows]:
             yield _from_scalars(given, items, reading)
             return
         _check_items(number, items, ended)
-        names = tuple(f"{name}, chunk {number}" for name in _NAMES)
+        names = tuple(f"{name}, chunk {number}" for name in NAMES)
         y, f, w, _, notes = _columns(items[0], items[1], items[2] if len(items) > 2 else None, names, None)
         if not y.length:
             continue
@@ -197,14 +197,14 @@ def _stream(given: list[Iterator[Any]], reading: Reading) -> Iterator[Rows]:
 
 def _check_items(number: int, items: tuple[Any, ...], ended: object) -> None:
     """One chunk of every column, none of them at its end before the others."""
-    short = [name for name, item in zip(_NAMES, items, strict=False) if item is ended]
+    short = [name for name, item in zip(NAMES, items, strict=False) if item is ended]
     if short:
         raise InputError(
             f"{' and '.join(short)}: no chunk {number} (first missing), while the other columns go on; "
             f"{number} chunks were read. Pass iterators with the same number of chunks."
         )
     if not all(is_chunk(item) for item in items):
-        kinds = ", ".join(f"{name} gave a {type(item).__name__}" for name, item in zip(_NAMES, items, strict=False))
+        kinds = ", ".join(f"{name} gave a {type(item).__name__}" for name, item in zip(NAMES, items, strict=False))
         raise InputError(f"chunk {number}: {kinds}. Every item must be a chunk of rows, such as an array.")
 
 
@@ -260,7 +260,7 @@ def _exponent_of_usable(rows: Rows) -> int:
     total = math.fsum(sums)
     if total >= 2.0 ** (1024 - 64):
         raise InputError(
-            f"{rows.w.name if rows.w else _NAMES[2]}: the sum of {len(rows)} of {len(rows)} values overflows float64 "
+            f"{rows.w.name if rows.w else NAMES[2]}: the sum of {len(rows)} of {len(rows)} values overflows float64 "
             f"(largest: row {where}, value {show(largest)}). Divide all weights by a constant; that changes no result."
         )
     return math.frexp(largest)[1]

@@ -7,13 +7,13 @@ import numpy as np
 from trueness._values import native, show
 from trueness.curves.reliability import reliability_curve
 from trueness.data.row_sample import RowSample
-from trueness.data.sample import NAMES, copies
+from trueness.data.sample import copies
 from trueness.errors import InputError
 from trueness.inputs.align import aligned
 from trueness.inputs.arguments import Reading
 from trueness.inputs.containers import as_column
 from trueness.inputs.labels import Observed
-from trueness.inputs.rows import read_rows
+from trueness.inputs.rows import NAMES, read_rows
 from trueness.plots.draw import draw
 
 

@@ -113,10 +113,9 @@ def draw_cumulative(
             zorder=0,
         )
     if worst and (widest := curve.ecce.worst) is not None:
-        low, high = _worst_shares(curve)
         way = "high" if widest.mean_gap < 0 else "low"
         words = f"{widest.span}: {abs(100 * widest.mean_gap):.2g} points too {way}"
-        ax.axvspan(low, high, color=ORANGE, alpha=0.18, linewidth=0, label=words, zorder=0)
+        ax.axvspan(*curve.worst_shares, color=ORANGE, alpha=0.18, linewidth=0, label=words, zorder=0)
     name = f"ECCE-R {curve.ecce.range:.3g}" if label is None else label
     ax.plot(curve.share, curve.difference, color=color, linewidth=1.5, label=name, zorder=3)
     ax.set_xlim(0, 1)
@@ -127,12 +126,6 @@ def draw_cumulative(
     ax.set_xticks(ticks, [f"{curve.score[i]:.2f}" for i in places])
     legend(ax)
     return ax
-
-
-def _worst_shares(curve: CumulativeCurve) -> tuple[float, float]:
-    """Where the worst interval lies on the axis of shares: between the two extremes of C."""
-    ends = sorted((int(curve.difference.argmax()), int(curve.difference.argmin())))
-    return float(curve.share[ends[0]]), float(curve.share[ends[1]])
 
 
 def draw_sweep(curve: BinSweep, ax: Any = None) -> Any:

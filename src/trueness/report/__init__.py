@@ -1,4 +1,6 @@
-"""An assessment or a comparison as one HTML file that needs nothing else."""
+"""One HTML file that needs nothing else: an assessment (``html``) or a comparison (``compare``), with its diagrams (``svg``)
+and what each column means (``words``).
+"""
 
 from trueness.report.compare import notebook_comparison, render_comparison, write_comparison
 from trueness.report.html import notebook, render, write_report

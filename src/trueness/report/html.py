@@ -27,7 +27,7 @@ from trueness.options import check_path, check_text
 from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, smooth_svg
 from trueness.report.words import COLUMNS
 
-BINS = (5, 10, 15, 20, 25, 50, 100)
+BIN_CHOICES = (5, 10, 15, 20, 25, 50, 100)
 _COEFFICIENTS = 600
 _WIDEST = 0.3
 _POINTS = 600
@@ -133,7 +133,7 @@ def _diagrams(assessment: Assessment) -> str:
 
 def _bin_counts(assessment: Assessment) -> list[int]:
     """Numbers of bins to choose from: those whose edges are left where cells were merged."""
-    return [count for count in BINS if assessment.data.has_bins(count)] or [1]
+    return [count for count in BIN_CHOICES if assessment.data.has_bins(count)] or [1]
 
 
 def _bins(assessment: Assessment) -> str:

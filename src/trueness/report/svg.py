@@ -61,7 +61,7 @@ class Frame:
         return "".join(pieces)
 
 
-UNIT = Frame((0.0, 1.0), (0.0, 1.0))
+UNIT_SQUARE = Frame((0.0, 1.0), (0.0, 1.0))
 
 
 def _svg(name: str, title: str, body: str) -> str:
@@ -96,22 +96,22 @@ _QUARTERS = [(q / 4, f"{q / 4:g}") for q in range(5)]
 
 def _unit_axes(soft: bool) -> str:
     name = "mean soft label" if soft else "share that happened"
-    diagonal = f'<path class="guide" d="M{UNIT.point(0, 0)}L{UNIT.point(1, 1)}"/>'
-    return _axes(UNIT, _QUARTERS, _QUARTERS, "prediction", name) + diagonal
+    diagonal = f'<path class="guide" d="M{UNIT_SQUARE.point(0, 0)}L{UNIT_SQUARE.point(1, 1)}"/>'
+    return _axes(UNIT_SQUARE, _QUARTERS, _QUARTERS, "prediction", name) + diagonal
 
 
 def smooth_svg(curve: SmoothCurve) -> str:
     """The smooth reliability diagram; the parts a script may redraw have names."""
     kept = drawn(curve)
     x, density = curve.score[kept], curve.density[kept] / max(float(curve.density.max()), 1e-300) * 0.1
-    consistency = UNIT.band(x, curve.consistency_low[kept], curve.consistency_high[kept])
-    confidence = UNIT.band(x, curve.confidence_low[kept], curve.confidence_high[kept])
+    consistency = UNIT_SQUARE.band(x, curve.consistency_low[kept], curve.consistency_high[kept])
+    confidence = UNIT_SQUARE.band(x, curve.confidence_low[kept], curve.confidence_high[kept])
     body = [
-        f'<path id="density" class="density" d="{UNIT.band(x, np.zeros(len(x)), density)}"/>',
+        f'<path id="density" class="density" d="{UNIT_SQUARE.band(x, np.zeros(len(x)), density)}"/>',
         f'<path id="consistency" class="consistency" d="{consistency}"/>',
         f'<path id="confidence" class="confidence" d="{confidence}"/>',
         _unit_axes(curve.soft),
-        f'<path id="smooth-line" class="line" d="{UNIT.path(x, curve.outcome[kept])}"/>',
+        f'<path id="smooth-line" class="line" d="{UNIT_SQUARE.path(x, curve.outcome[kept])}"/>',
         '<circle id="smooth-dot" class="dot" r="4" visibility="hidden"/>',
     ]
     return _svg("smooth", "Smooth reliability diagram: what happened against what was predicted", "".join(body))
@@ -122,7 +122,7 @@ def several_svg(lines: Sequence[tuple[SmoothCurve, str, str]]) -> str:
     body = [_unit_axes(any(curve.soft for curve, _, _ in lines))]
     for curve, colour, dash in lines:
         kept = drawn(curve)
-        path = UNIT.path(curve.score[kept], curve.outcome[kept])
+        path = UNIT_SQUARE.path(curve.score[kept], curve.outcome[kept])
         body.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
     return _svg("several", "Smooth reliability curves: what happened against what was predicted", "".join(body))
 
@@ -143,8 +143,7 @@ def cumulative_svg(curve: CumulativeCurve) -> str:
     values = np.arange(np.ceil(frame.y[0] / step), np.floor(frame.y[1] / step) + 1) * step
     body, kept = [], thinned(curve.difference, 2 * _MOST)
     if curve.ecce.worst is not None:
-        ends = sorted((int(curve.difference.argmax()), int(curve.difference.argmin())))
-        a, b = (frame.across(float(curve.share[i])) for i in ends)
+        a, b = map(frame.across, curve.worst_shares)
         body.append(f'<rect class="worst" x="{_n(a)}" y="{TOP}" width="{_n(b - a)}" height="{TALL}"/>')
     if curve.sigma > 0:
         tip = [frame.point(0, 2 * curve.sigma), frame.point(0, -2 * curve.sigma), frame.point(0.06, 0)]
@@ -181,10 +180,10 @@ def bin_marks(curve: BinnedCurve) -> str:
     parts = []
     for x, y, low, high, rows in zip(curve.prediction, curve.outcome, curve.low, curve.high, curve.rows, strict=True):
         if rows > 0:
-            across = _n(UNIT.across(x))
+            across = _n(UNIT_SQUARE.across(x))
             if not np.isnan(low):
-                parts.append(f'<path class="bar" d="M{across} {_n(UNIT.up(low))}V{_n(UNIT.up(high))}"/>')
-            parts.append(f'<circle class="mark" cx="{across}" cy="{_n(UNIT.up(y))}" r="3.5"/>')
+                parts.append(f'<path class="bar" d="M{across} {_n(UNIT_SQUARE.up(low))}V{_n(UNIT_SQUARE.up(high))}"/>')
+            parts.append(f'<circle class="mark" cx="{across}" cy="{_n(UNIT_SQUARE.up(y))}" r="3.5"/>')
     return "".join(parts)
 
 

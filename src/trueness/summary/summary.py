@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _CARRY = tuple((7 * label + 2 * j, 7 * label + 2 * j - 1) for label in (0, 1) for j in (1, 2, 3))
 
-FEW_ROWS = 30
+UNREMARKED_ROWS = 30
 MOST_ROWS = 2**63 - 1  # that an int64 counts
 _COARSE_LOGIT = 1 / 150  # spread of a cell's logits: a tenth of the bandwidth of LS-ECE
 _MATTERS = 0.01
@@ -134,7 +134,7 @@ class Summary:
         if self.ruler.starts and len(self.cells):
             width = float(np.diff(self.ruler.edges)[self.cells].max())
             notes.append(f"cells were merged, each to at least {int(self.rows.min())} rows; the widest is {width:.2g} wide")
-        if self.n < FEW_ROWS:
+        if self.n < UNREMARKED_ROWS:
             notes.append(f"too few rows: {self.n}")
         if self.n == 0:
             return tuple(notes)

@@ -249,7 +249,7 @@ def test_a_folder_called_numba_is_not_numba(monkeypatch):
     assert workers.accelerator(10**9) is None
 
 
-def test_withoutcompiled_the_answer_is_the_same():
+def test_without_numba_the_answer_is_the_same():
     script = (
         "import sys; sys.modules['numba'] = None\n"
         "import importlib.util as u; find = u.find_spec\n"

@@ -4,11 +4,11 @@ import pytest
 from data_files import COLUMNS, F, Y, message, write_csv
 
 from trueness import summarize, summarize_files
-from trueness.engines.files.table import MISSING
+from trueness.engines.files.table import MISSING_WORDS
 from trueness.errors import InputError
 
 
-@pytest.mark.parametrize("word", sorted(MISSING))
+@pytest.mark.parametrize("word", sorted(MISSING_WORDS))
 def test_words_for_missing(tmp_path, word):
     path = tmp_path / "a.csv"
     path.write_text(f"y,p,other\n1,0.5,\n0,{word},\n{word},0.5,\n1,0.75,\n")

@@ -1,7 +1,6 @@
 """Outcomes as true and false, or as labels of which one is the event."""
 
 import numpy as np
-import pytest
 from data_files import COLUMNS, F, N, Y, message, write_parquet
 
 from trueness import summarize, summarize_files
@@ -11,11 +10,13 @@ def test_truth_values(write):
     assert summarize_files(write({"y": Y == 1, "p": F}), **COLUMNS) == summarize(Y, F)
 
 
-@pytest.mark.parametrize(("labels", "event"), [(("no", "yes"), "yes"), ((1, 2), 2), ((1, 2), "2"), ((-1, 1), 1)])
-def test_an_event_by_name(write, labels, event):
-    found = summarize_files(write({"y": np.array(labels)[Y], "p": F}), **COLUMNS, pos_label=event)
-    assert found == summarize(Y, F)
-    assert any("counted as 1" in note for note in found.notes)
+def test_an_event_by_name(write):
+    labels = {"words": ("no", "yes"), "numbers": (1, 2), "signs": (-1, 1)}
+    path = write({"p": F} | {name: np.array(pair)[Y] for name, pair in labels.items()})
+    for name, event in (("words", "yes"), ("numbers", 2), ("numbers", "2"), ("signs", 1)):
+        found = summarize_files(path, outcome=name, prediction="p", pos_label=event)
+        assert found == summarize(Y, F)
+        assert any("counted as 1" in note for note in found.notes)
 
 
 def test_labels_without_an_event(write):
@@ -52,9 +53,10 @@ def test_an_event_among_very_many_labels(tmp_path):
 
 
 def test_events_beyond_what_float64_tells_apart(write):
-    big = 2**53 + np.arange(2000) % 3  # 2^53 and 2^53 + 1 are one float64
+    big = 2**53 + np.arange(N) % 3  # 2^53 and 2^53 + 1 are one float64
+    path = write({"y": big, "p": F})
     for event in (2**53 + 1, str(2**53 + 1), np.int64(2**53 + 1)):
-        assert summarize_files(write({"y": big, "p": F}), **COLUMNS, pos_label=event) == summarize(big == 2**53 + 1, F)
+        assert summarize_files(path, **COLUMNS, pos_label=event) == summarize(big == 2**53 + 1, F)
 
 
 def test_numbers_among_text_are_labels_as_they_are_written(tmp_path):

@@ -23,7 +23,7 @@ def test_values_out_of_range_are_named_with_file_and_line(tmp_path):
     write_csv(tmp_path / "b.csv", {"y": Y, "p": bad})
     text = message(tmp_path)
     assert (
-        f"column 'p': 1 of 4000 values is outside [0, 1] (first: row 2017, line 19 of '{tmp_path / 'b.csv'}', value 1.5)"
+        f"column 'p': 1 of {2 * N} values is outside [0, 1] (first: row {N + 17}, line 19 of '{tmp_path / 'b.csv'}', value 1.5)"
         in text
     )
 

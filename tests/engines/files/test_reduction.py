@@ -38,13 +38,13 @@ def test_a_soft_label_met_late_starts_again_in_float64(tmp_path):
 
 
 def test_as_many_groups_as_rows(tmp_path, monkeypatch):
-    monkeypatch.setattr("trueness.engines.arrays.grouped._PENDING", 500)
+    monkeypatch.setattr("trueness.engines.arrays.grouped._PENDING", 125)
     holes = np.where(np.arange(N) % 9 == 0, np.nan, F)
-    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": holes, "g": np.arange(N) % 1500})
-    found = in_pieces(path, 700, by="g", nan="drop")
-    assert len(found) == 1500
-    for group in range(1500):
-        at = np.arange(N) % 1500 == group
+    path = write_parquet(tmp_path / "a.parquet", {"y": Y, "p": holes, "g": np.arange(N) % 375})
+    found = in_pieces(path, 170, by="g", nan="drop")
+    assert len(found) == 375
+    for group in range(375):
+        at = np.arange(N) % 375 == group
         missing = int(np.isnan(holes[at]).sum())
         assert found[group].rejected == ({"prediction missing or not finite": missing} if missing else {})
         if missing < at.sum():

@@ -3,7 +3,9 @@
 import copy
 import pickle
 import socket
+import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle, product
 from types import SimpleNamespace
 
@@ -426,7 +428,47 @@ def processes():
     return [found[0], found[1]]
 
 
+class Threads:
+    """`torch.distributed` of two processes, played by two threads of this one."""
+
+    def __init__(self):
+        self.barrier, self.given, self.own = threading.Barrier(2, timeout=60), {}, threading.local()
+
+    def __call__(self, rank):
+        self.own.rank = rank
+        return sums_alone(rank)
+
+    def _exchanged(self, tensor):
+        self.given[self.own.rank] = tensor.clone()
+        self.barrier.wait()
+        both = [self.given[0], self.given[1]]
+        self.barrier.wait()
+        return both
+
+    def all_gather(self, parts, own, group=None):
+        for part, other in zip(parts, self._exchanged(own), strict=True):
+            part.copy_(other)
+
+    def all_reduce(self, part, group=None):
+        part.copy_(sum(self._exchanged(part)))
+
+
+def test_sums_of_two_are_added_once(monkeypatch):
+    together = Threads()
+    monkeypatch.setattr(torch.distributed, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda group=None: 2)
+    monkeypatch.setattr(torch.distributed, "all_gather", together.all_gather)
+    monkeypatch.setattr(torch.distributed, "all_reduce", together.all_reduce)
+    with ThreadPoolExecutor(2) as pool:
+        added_once(list(pool.map(together, (0, 1))))
+
+
+@pytest.mark.full
 def test_sums_of_two_processes_are_added_once(processes):
+    added_once(processes)
+
+
+def added_once(processes):
     for found in processes:
         for whole in found["whole"]:
             same(whole, summarize(Y, F, nan="drop"))
@@ -438,6 +480,7 @@ def test_sums_of_two_processes_are_added_once(processes):
         assert "different options (soft, from_logits, bins)" in found["options"]
 
 
+@pytest.mark.full
 def test_a_model_in_two_processes_keeps_the_sums_of_each(processes):
     """`DistributedDataParallel` as it is by default sends the first process's buffers to the others at each forward pass."""
     parts = [summarize(*found["rows"]) for found in processes]

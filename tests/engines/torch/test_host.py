@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from pairs import all_pairs
 
 from trueness.engines.arrays import compiled
 from trueness.summary.ruler import ruler
@@ -11,7 +12,7 @@ from trueness.engines.torch import host  # noqa: E402
 from trueness.engines.torch.sums import TensorSums  # noqa: E402
 
 RNG = np.random.default_rng(3)
-EDGES = ruler((37,)).edges
+EDGES = ruler((37,)).edges[::6]
 SCORES = np.concatenate(
     [
         EDGES,
@@ -51,9 +52,13 @@ def both(floats, *columns):
     return added(found, *columns).flat(), judged(expected, *columns).flat()
 
 
-@pytest.mark.parametrize("score", ["float16", "bfloat16", "float32", "float64"])
-@pytest.mark.parametrize("label", DTYPES)
-def test_hard_labels_have_the_same_bits(engine, label, score):
+@pytest.mark.parametrize(
+    ("label", "score", "engine"),
+    all_pairs(DTYPES, ("float16", "bfloat16", "float32", "float64"), ("plain", "compiled")),
+    indirect=["engine"],
+)
+@pytest.mark.usefixtures("engine")
+def test_hard_labels_have_the_same_bits(label, score):
     f, y = torch.from_numpy(SCORES).to(getattr(torch, score)), torch.from_numpy(LABELS).to(getattr(torch, label))
     f[100:106] = torch.tensor(FAULTS, dtype=torch.float64).to(f.dtype)
     if y.is_floating_point():

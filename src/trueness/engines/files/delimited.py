@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from trueness.engines.files.database import AS_IT_IS, compression, literal, location
 from trueness.engines.files.sources import beginning, open_text
-from trueness.engines.files.table import MISSING, TextTable, require_columns
+from trueness.engines.files.table import MISSING_WORDS, TextTable, require_columns
 from trueness.engines.files.text_bytes import TextBytes
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
@@ -39,7 +39,7 @@ class DelimitedTable(TextTable):
         kinds = {self.names[name]: "DOUBLE" for name in numbers}
         columns = ", ".join(f"'c{k}': '{kinds.get(f'c{k}', 'VARCHAR')}'" for k in range(len(self.header.names)))
         # Among text the queries say what is missing. A number may be NaN, which DuckDB reads itself.
-        words = [word for word in MISSING if word.strip("-").lower() != "nan" and self.header.delimiter not in word]
+        words = [word for word in MISSING_WORDS if word.strip("-").lower() != "nan" and self.header.delimiter not in word]
         missing = ", ".join(map(literal, words)) if numbers else "chr(0)"
         return (
             f"read_csv({location(self.path)}, columns={{{columns}}}, auto_detect=false, header=true, "

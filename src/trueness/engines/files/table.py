@@ -16,7 +16,7 @@ from trueness.inputs.arguments import Columns
 from trueness.inputs.columns import missing_column
 
 # What stands for a missing number in a text file. In a column of groups only nothing at all does: NA may be a country.
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "-nan", "-NaN", "null", "NULL", "Null", "None")
+MISSING_WORDS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "-nan", "-NaN", "null", "NULL", "Null", "None")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class TextTable(Table):
         return f"({self.text(name)})::DOUBLE"
 
     def text(self, name: str) -> str:
-        words = ", ".join(map(literal, MISSING))
+        words = ", ".join(map(literal, MISSING_WORDS))
         return f"CASE WHEN {self.column(name)} IN ({words}) THEN NULL ELSE {self.column(name)} END"
 
     def group(self, name: str) -> str:

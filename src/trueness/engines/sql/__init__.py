@@ -1,1 +1,1 @@
-"""The reduction as SQL text for a warehouse, and what its query returns."""
+"""The reduction for a warehouse: ``text`` writes the query, ``returned`` reads what it gave back."""

@@ -118,8 +118,8 @@ def _require_groups(table: Mapping[str, list[Any]], plan: Plan) -> None:
     slots = np.array(table["slot"], dtype=np.int64)
     low, high = (slot_edges()[slots + of] for of in (0, 1))
     for m in plan.grids:
-        edges, at = uniform_edges(m), np.array(table[f"at_{m}"], dtype=np.int64)
-        low, high = np.maximum(low, edges[at]), np.minimum(high, edges[at + 1])
+        edges, bins = uniform_edges(m), np.array(table[f"at_{m}"], dtype=np.int64)
+        low, high = np.maximum(low, edges[bins]), np.minimum(high, edges[bins + 1])
     for row in np.flatnonzero(low >= high)[:1]:
         raise InputError(
             f"the frame's row {row}: slot {slots[row]} and its bins have no score in common. Pass what the query returned."
