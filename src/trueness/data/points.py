@@ -113,7 +113,7 @@ class _Rows(NamedTuple):
 
 
 class _Gaussian(NamedTuple):
-    """Cells of a weighted or soft summary: sums of many rows, of which only the variance is known."""
+    """Cells of a soft summary: sums of many rows, of which only the variance is known."""
 
     binomial: Floats  # Σw²f(1 − f)
     squares: Floats  # Σw²(y − f)²
@@ -128,8 +128,53 @@ class _Gaussian(NamedTuple):
     def flips(self, rng: Generator, draws: int) -> Floats:
         return np.asarray(rng.standard_normal((draws, self.width)) * np.sqrt(self.squares))
 
-    def merged(self, starts: Ints) -> "Sampler":
+    def merged(self, starts: Ints) -> "_Gaussian":
         return _Gaussian(*(np.add.reduceat(column, starts) for column in self))
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """Cells of a weighted summary: k rows of weight u and one of weight v < u, which have the sums that are known.
+
+    One or two rows, and rows of equal weight, are drawn as they are. Mean and variance are right for any, and no mean outcome
+    lies outside [0, 1], where a normal number would put that of a single row.
+    """
+
+    gaussian: _Gaussian
+    weight: Floats
+    expected: Floats  # Σwf
+    count: Floats
+
+    @cached_property
+    def _parts(self) -> tuple[Binomials, Floats, Ints, Floats]:
+        """How many of weight u, u, the cells that have a v, and v."""
+        total = self.weight
+        f = np.clip(self.expected / total, 0.0, 1.0)
+        chance = f * (1 - f)
+        likeness = np.divide(self.gaussian.binomial, chance * total**2, out=np.ones(len(f)), where=chance > 0)  # Σw²/W²
+        effective = 1 / np.clip(likeness, 0.5 / self.count, 1.0)  # about as many as rows at most
+        k = np.floor(effective)
+        u = total * (1 + np.sqrt(np.maximum((k + 1) / effective - 1, 0.0) / k)) / (k + 1)
+        v = total - k * u
+        uneven = np.flatnonzero(v > 1e-9 * u)
+        return Binomials(k, f), u, uneven, v[uneven]
+
+    @property
+    def width(self) -> int:
+        return numbers_of_draw(self._parts[0].n) + len(self._parts[2])
+
+    def null(self, rng: Generator, draws: int) -> Floats:
+        alike, u, uneven, v = self._parts
+        events = alike.drawn(rng, draws) * u
+        events[:, uneven] += (rng.random((draws, len(uneven))) < alike.p[uneven]) * v
+        return np.asarray(events - self.expected)
+
+    def flips(self, rng: Generator, draws: int) -> Floats:
+        return self.gaussian.flips(rng, draws)
+
+    def merged(self, starts: Ints) -> "Sampler":
+        columns = (np.add.reduceat(column, starts) for column in (self.weight, self.expected, self.count))
+        return _Weighted(self.gaussian.merged(starts), *columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +292,8 @@ def points_of_summary(summary: Summary) -> Points:
     if not (c.w > 0).all():  # a weight has vanished beside one 1e300 times as large
         return points_of_summary(summary.of_cells(c.w > 0))
     binomial, squares = np.maximum(c.w2_binomial, 0.0), np.maximum(c.w2e2, 0.0)
-    sampler: Sampler = _Gaussian(binomial, squares)
+    rows, gaussian = summary.rows.astype(np.float64), _Gaussian(binomial, squares)
+    sampler: Sampler = gaussian if summary.soft else _Weighted(gaussian, m.weight, m.weight * m.mean, rows)
     if counts:
         ones, score_of_ones = c.wy2, np.clip(c.wy2 - c.we_positive, 0.0, c.wy2)
         sampler = _Counts(c.w - ones, ones, np.clip(m.weight * m.mean - score_of_ones, 0.0, c.w - ones), score_of_ones)
@@ -259,7 +305,7 @@ def points_of_summary(summary: Summary) -> Points:
         squares=squares,
         w2=c.w2,
         w2e=m.e * (c.w2 / c.w),
-        count=summary.rows.astype(np.float64),
+        count=rows,
         n=summary.n,
         soft=summary.soft,
         weighted=not has_unit_weights(summary),
