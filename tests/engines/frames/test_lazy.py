@@ -117,6 +117,14 @@ def test_outcomes_that_are_their_predictions(reduced):
     assert not reduced({"y": P, "p": np.flip(P)}).notes[1:]
 
 
+@pytest.mark.parametrize("kind", [pl.Datetime("ms"), pl.Duration("ms")], ids=str)
+def test_groups_beyond_pythons_own_times(kind):
+    frame = pl.DataFrame({"y": Y, "p": P, "g": np.array([2**62, 2**61, 0, 0])}).with_columns(pl.col("g").cast(kind))
+    for each in (frame, frame.lazy()):
+        with pytest.raises(InputError, match="'g': a Series could not be read|by: a group of type .* is none that Python has"):
+            summarize_frame(each, **COLUMNS, by="g")
+
+
 def test_spans_of_duckdb_are_known_by_their_text():
     spans = ("1 month", "30 days", "24:00:00", "00:00:00.000001")
     rows = " UNION ALL ".join(f"SELECT 1 AS y, 0.5 AS p, INTERVAL '{span}' AS g" for span in spans)

@@ -258,7 +258,11 @@ def _group_values(series: Any) -> list[Any]:
     """The groups as Python's own values; as text where they are finer than a microsecond, at which those end."""
     import narwhals as nw
 
-    values: list[Any] = series.to_list()
+    try:
+        values: list[Any] = series.to_list()
+    except (ValueError, OverflowError) as error:
+        text = f"by: a group of type {series.dtype} is none that Python has ({error}). Make groups of it as text."
+        raise InputError(text) from error
     if series.dtype != nw.Time and getattr(series.dtype, "time_unit", None) != "ns":
         return values
     counts = series.cast(nw.Int64).to_list()
