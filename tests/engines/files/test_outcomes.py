@@ -81,3 +81,8 @@ def test_text_has_truth_values_for_outcomes_alone(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     assert message(tmp_path / name, weight="w").endswith("Write 1 for true and 0 for false.")
     assert summarize_files(tmp_path / name, outcome="w", prediction="p").n
+
+
+@pytest.mark.parametrize("event", [True, False, np.bool_(True)], ids=repr)
+def test_a_truth_value_is_the_event_in_whichever_letters(write, event):
+    assert summarize_files(write({"y": Y > 0, "p": F}), **COLUMNS, pos_label=event) == summarize((Y > 0) == event, F)

@@ -38,6 +38,7 @@ class Outcomes:
 
     def __init__(self, connection: "DuckDBPyConnection", tables: Sequence[Table], name: str, event: Event | None) -> None:
         self._connection, self._tables, self.name = connection, tables, name
+        self._truths = event is None or isinstance(event, bool)  # true and false, in whichever letters
         self._event = str(event).lower() if isinstance(event, bool) else event
         self._written = ["true" if event is None else str(self._event)]  # as files may write the event
         self._by_text = True  # whether the event is known by how it is written
@@ -89,7 +90,7 @@ class Outcomes:
         kind = "VARCHAR"
         if not self._by_text:
             label, kind = self._as_number(table)
-        elif self._event is None:
+        elif self._truths:
             label = f"lower{label}"
         event = ", ".join(f"${k}::{kind}" for k, _ in enumerate(self.values, start=1))
         return f"CASE WHEN {missing} THEN 'nan'::DOUBLE WHEN {label} IN ({event}) THEN 1.0 ELSE 0.0 END"
