@@ -1,6 +1,7 @@
 """What every test may lean on: the shared data, no silent skips where none are allowed, and repeatable examples."""
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -63,6 +64,20 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
         report.outcome = "failed"
         report.longrepr = f"{collector.nodeid} skipped although TRUENESS_NO_SKIP is set: {_reason(report)}"
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have to tell also where they pass: the fuzzer's seed, and how many hostile calls kept their promise."""
+    told, counts = [], dict[str, Counter[str]]()
+    reports = [report for kind in ("passed", "failed") for report in terminalreporter.stats.get(kind, ())]
+    for name, value in [each for report in reports for each in report.user_properties]:
+        if name == "told":
+            told.append(str(value))
+        elif isinstance(value, dict):
+            counts.setdefault(name, Counter()).update({"tests": 1, **value})
+    told += [f"{name}: {', '.join(f'{count} {what}' for what, count in each.items())}" for name, each in counts.items()]
+    for line in told:
+        terminalreporter.write_line(line)
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

@@ -259,6 +259,7 @@ def test_a_certain_prediction_that_was_wrong_is_told_first_and_the_rest_is_teste
     cells = {each.group: each.cells()[3] for each in grouped.groups}
     assert re.match(r"0 \(2 certain and wrong; others \d", cells[False]), cells
     assert "certain" not in cells[True]
+    assert "p = 0 (2 certain and wrong; others" in repr(grouped.groups)
 
 
 def test_large_integers_stay_different_groups() -> None:

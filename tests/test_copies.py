@@ -110,6 +110,25 @@ def test_a_copy_gives_the_same_page(name, tmp_path):
         assert (tmp_path / "copy.html").read_bytes() == (tmp_path / "original.html").read_bytes()
 
 
+def test_mappings_of_results_cannot_be_changed():
+    summary = trueness.summarize([0, 1, np.nan], [0.2, 0.7, 0.1], nan="drop")
+    assessed = trueness.assess(Y, MISSING, nan="drop", metrics=["ecce_r"])
+    compared = ASSESSED["comparison"]()
+    mappings = [summary.rejected, assessed.rejected, compared.values, compared.values["ecce_r"], compared.predictions]
+    for mapping in mappings:
+        name = next(iter(mapping))
+        with pytest.raises(TypeError):
+            mapping[name] = 5
+        with pytest.raises(TypeError):
+            del mapping[name]
+        with pytest.raises(AttributeError):
+            mapping._items = {}
+    assert (summary.rejected, repr(summary.rejected)) == (
+        {"outcome missing or not finite": 1},
+        "{'outcome missing or not finite': 1}",
+    )
+
+
 def test_a_copy_holds_the_rows_it_had():
     p = P.copy()
     assessment = trueness.assess(Y, p, metrics=["ecce_r"])

@@ -1,13 +1,43 @@
-"""Arrays that nobody can write to, whatever flag is set and whichever base is asked for."""
+"""Arrays and mappings that nobody can write to: arrays whatever flag is set and whichever base is asked for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class FrozenMapping(Mapping[Key, Value]):
+    """A mapping that cannot be changed; unlike a mapping proxy it can be pickled and copied."""
+
+    __slots__ = ("_items",)
+    _items: dict[Key, Value]
+
+    def __init__(self, items: Mapping[Key, Value]) -> None:
+        object.__setattr__(self, "_items", dict(items))
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a mapping of a result cannot be changed: {name!r} is not set")
+
+    def __reduce__(self) -> "tuple[type[FrozenMapping[Key, Value]], tuple[dict[Key, Value]]]":
+        return type(self), (self._items,)
+
+    def __getitem__(self, key: Key) -> Value:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __repr__(self) -> str:
+        return repr(self._items)
 
 
 def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -113,7 +113,7 @@ class Assessment:
         test, words, size = self.test, "", self._size
         high = None if math.isnan(self.interval.high) else self.interval.high
         if test.contradictions:
-            wrong = self.data.contradictions
+            wrong = self.data.contradictions()
             words = certainties(wrong)
             if test.rest is None:
                 return words

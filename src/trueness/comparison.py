@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from trueness._frozen import FrozenMapping
 from trueness._json import plain
 from trueness._text import WIDTH, clean, number, percent, table
 from trueness._values import show
@@ -203,14 +204,14 @@ def compare_rows(
     first = next(iter(rows.values()))
     return Comparison(
         names=tuple(rows),
-        values=values,
+        values=FrozenMapping({metric: FrozenMapping(row) for metric, row in values.items()}),
         differences=tuple(pairs),
         level=level,
         n=len(first.arrays.f),
         seed=seed,
         notes=tuple(dict.fromkeys([*left_out, *(note for each in rows.values() for note in each.summary().notes_on_rows)])),
         rows_in=len(next(iter(predictions.values())).given),
-        predictions=rows,
+        predictions=FrozenMapping(rows),
     )
 
 

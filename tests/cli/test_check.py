@@ -1,7 +1,11 @@
 """Limits that a pipeline sets."""
 
+import re
+
+import numpy as np
 import pytest
 
+import trueness
 from trueness.cli import main
 
 
@@ -12,3 +16,18 @@ def test_a_value_equal_to_its_limit_passes(tmp_path, capsys, limit, code):
     rows.write_text("y,p\n" + "0,0.5\n1,0.5\n" * 20)
     assert main(["check", str(rows), "-y", "y", "-p", "p", "--max", f"brier_score={limit}"]) == code
     assert capsys.readouterr().out.startswith("ok" if code == 0 else "FAIL")
+
+
+def test_a_groups_bracket_is_held_to_the_limit_by_its_upper_end(tmp_path, capsys):
+    """At its cell's edges C is 1e-9, between them it goes up to 1/4."""
+    n = 2000
+    group = trueness.summarize(np.arange(n) < n // 2, 0.5 + np.arange(n) * 1e-12)
+    path = tmp_path / "groups.tns"
+    trueness.Record({"a": group, "b": group}, axes=["g"]).save(path)
+    for more in [], ["--upper"]:
+        assert main(["check", str(path), "--max", "ecce_r=0.1", *more]) == 1
+        line = capsys.readouterr().out.splitlines()[-1]
+        assert re.match(r"FAIL  group b: ecce_r is at most 0.5, 95 % interval then 0.5 to 0.5\d+, limit 0.1, exceeded", line), (
+            line
+        )
+    assert main(["check", str(path), "--max", "ecce_r=0.55", "--alpha", "0.01"]) == 0

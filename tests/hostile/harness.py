@@ -37,7 +37,8 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "y": ("y_true",),
     "y_true": ("frame", "summary", "summarie"),
 }
-LIMIT = 30  # seconds for one call, on a machine that has other things to do
+LIMIT = 30  # seconds of computing for one call
+WAITED = 300  # seconds on the clock, for a call that waits; a machine may have other things to do
 PATHS = ("path", "paths", "resume")  # an operating system's own error is an answer here
 CALLED_BACK = ("progress", "scale")  # what the caller's own function raises is the caller's
 NOT_OURS = ("X", "deep")  # handed to the caller's estimator as it is; there for scikit-learn alone
@@ -171,16 +172,19 @@ def _names(message: str, target: Target, parameter: str, value: Any) -> bool:
 def attempt(call: Callable[[], Any]) -> Any:
     """A call with warnings as errors, other than ours, and the process's own streams safe from being closed."""
     kept = [os.dup(stream) for stream in (0, 1, 2)]
-    before = signal.signal(signal.SIGALRM, _too_long)
-    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    before = {name: signal.signal(name, _too_long) for name in (signal.SIGPROF, signal.SIGALRM)}
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    signal.setitimer(signal.ITIMER_REAL, WAITED)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", TruenessWarning)
             return call()
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for timer in (signal.ITIMER_PROF, signal.ITIMER_REAL):
+            signal.setitimer(timer, 0)
+        for name, handler in before.items():
+            signal.signal(name, handler)
         for stream, copy in enumerate(kept):
             os.dup2(copy, stream)
             os.close(copy)
@@ -188,7 +192,7 @@ def attempt(call: Callable[[], Any]) -> Any:
 
 
 def _too_long(*frame: object) -> NoReturn:
-    raise EndlessError(f"no answer within {LIMIT} s")
+    raise EndlessError(f"no answer within {LIMIT} s of computing, or {WAITED} s")
 
 
 def _close_figures() -> None:

@@ -17,8 +17,9 @@ from hostile.clean import CLEAN, OWN, RIVAL, F, World, Y, sums_in_tensors
 
 import trueness
 
-# Given besides what is required, because without them there is nothing to compute or the draws are another each time.
-GIVEN = frozenset({"y_prob", "rng"})
+# Given besides what is required, because without them there is nothing to compute, the draws are another each time, or a
+# call takes a second: it is not the metrics that are swept.
+GIVEN = frozenset({"y_prob", "rng", "metric", "metrics"})
 QUICK: dict[str, Any] = {"resamples": 19}  # fewer draws than by default: a sweep makes thousands of calls
 
 # How else a function may be called: what is then given, by the name of the way.

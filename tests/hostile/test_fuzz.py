@@ -1,4 +1,4 @@
-"""Random calls of random public functions with random hostile values, from a fresh seed that is printed and can be repeated.
+"""Random calls of random public functions with random hostile values, from a fresh seed that pytest tells at its end.
 
 A failing case prints a line of Python that repeats it, with ``tests`` on the path.
 """
@@ -7,6 +7,7 @@ import os
 import secrets
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -57,9 +58,9 @@ def _value(rng: np.random.Generator, target: object, name: str, *, alone: bool) 
     return "wrong", str(rng.choice([value for value in WRONG if name not in CALLED_BACK or value != "a function of too many"]))
 
 
-def fuzz(seconds: float, folder: Path) -> None:
+def fuzz(seconds: float, folder: Path, record_property: Callable[[str, object], None]) -> None:
     seed = seed_of_this_run()
-    print(f"\nTRUENESS_FUZZ_SEED={seed}")
+    record_property("told", f"TRUENESS_FUZZ_SEED={seed}")  # known also of a run that does not come to its end
     rng, world = np.random.default_rng(seed), World(folder)
     surface = [target for target in targets() if target.parameters]
     clean, held, broken = {}, Counter(), {}
@@ -75,7 +76,7 @@ def fuzz(seconds: float, folder: Path) -> None:
             broken.setdefault(str(case), str(error))
     tried = held.total() + len(broken)
     told = f"TRUENESS_FUZZ_SEED={seed}: {tried} calls of {len(surface)} functions, {dict(held)}, broken {len(broken)}"
-    print(told)
+    record_property("told", told)
     if broken:
         raise AssertionError("\n".join([told, *broken.values()]))
 
@@ -86,10 +87,10 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.full
-def test_a_minute_of_random_calls(tmp_path: Path) -> None:
-    fuzz(SECONDS, tmp_path)
+def test_a_minute_of_random_calls(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    fuzz(SECONDS, tmp_path, record_property)
 
 
 @pytest.mark.slow
-def test_ten_minutes_of_random_calls(tmp_path: Path) -> None:
-    fuzz(SLOW_SECONDS, tmp_path)
+def test_ten_minutes_of_random_calls(tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+    fuzz(SLOW_SECONDS, tmp_path, record_property)

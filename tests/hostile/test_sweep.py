@@ -67,19 +67,20 @@ TIERS = pytest.mark.parametrize("thorough", [False, pytest.param(True, marks=pyt
 
 @TIERS
 @pytest.mark.parametrize(("target", "name"), SWEPT)
-def test_hostile_values_are_answered_or_refused_by_name(target, name, thorough, world):
+def test_hostile_values_are_answered_or_refused_by_name(target, name, thorough, world, record_property):
     broken, held = [], Counter()
     for case in some(cases(target, name), thorough):
         try:
             held[check(case, world)] += 1
         except BrokenError as error:
             broken.append(error)
+    record_property("hostile values", {"calls": len(broken) + held.total(), **held, "broken": len(broken)})
     tell(broken, len(broken) + held.total())
 
 
 @TIERS
 @pytest.mark.parametrize("target", [target for target in TARGETS if columns_of(target)], ids=str)
-def test_the_same_values_in_another_form_give_the_same_result(target, thorough, world):
+def test_the_same_values_in_another_form_give_the_same_result(target, thorough, world, record_property):
     tried = some(same_cases(target), thorough)
     clean, broken = clean_result(tried[0], world), []
     for case in tried:
@@ -87,6 +88,7 @@ def test_the_same_values_in_another_form_give_the_same_result(target, thorough, 
             check(case, world, clean)
         except BrokenError as error:
             broken.append(error)
+    record_property("values in another form", {"calls": len(tried), "same": len(tried) - len(broken), "broken": len(broken)})
     tell(broken, len(tried))
 
 

@@ -483,6 +483,14 @@ def test_frequencies_of_soft_labels_are_repeated_rows():
     assert counted.pvalue == pytest.approx(repeated.pvalue, rel=1e-9)
 
 
+def test_certain_and_wrong_rows_count_as_often_as_they_are_repeated():
+    y, f, w = np.array([1, 0, 1, 0, 1]), np.array([0.0, 1.0, 0.5, 0.5, 0.25]), np.array([3, 2, 4, 1, 5])
+    counted = calibration_test(y, f, sample_weight=w, weight_kind="frequency", rng=0)
+    repeated = calibration_test(np.repeat(y, w), np.repeat(f, w), rng=0)
+    assert (counted.contradictions, counted.reason) == (repeated.contradictions, repeated.reason) == (5, counted.reason)
+    assert calibration_test(y, f, sample_weight=w, rng=0).contradictions == 2  # weights that count no rows
+
+
 def test_repeated_soft_rows_count_as_often_as_they_are_repeated():
     rng = np.random.default_rng(7)
     f = rng.random(24)

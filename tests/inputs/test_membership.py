@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from trueness import assess, group_tests, summarize_frame
+from trueness import Record, assess, group_tests, summarize, summarize_files, summarize_frame
 from trueness._text import group_name
 from trueness.errors import InputError
 from trueness.inputs.membership import group_values
@@ -151,3 +151,22 @@ def test_lists_and_dictionaries_are_no_groups(given):
 def test_what_is_no_column_holds_no_groups(given):
     with pytest.raises(InputError, match=r"^by: "):
         group_values(given, "by")
+
+
+def test_equal_values_are_one_group_whatever_their_type():
+    """As keys of a dictionary are: a record could not hold them apart."""
+    groups, y, p = [1, True, 1.0, Decimal(1)] * 10, [0, 1] * 20, [0.25, 0.75] * 20
+    assert [(each.group, each.n) for each in group_tests(y, p, by=groups, rng=0, resamples=9)] == [(1, 40)]
+    for frame in (pd.DataFrame({"y": y, "p": p, "g": np.array(groups, dtype=object)}), {"y": y, "p": p, "g": groups}):
+        assert {**summarize_frame(frame, outcome="y", prediction="p", by="g")} == {1: summarize(y, p)}
+    parts = [Record({key: summarize(y, p)}, axes=["g"]) for key in (1, True, 1.0)]
+    assert {key: part.n for key, part in sum(parts).items()} == {1: 120}
+
+
+def test_equal_values_of_files_are_one_group(tmp_path):
+    y, p = [0, 1] * 20, [0.25, 0.75] * 20
+    paths = [tmp_path / f"{kind}.parquet" for kind in ("int64", "float64", "bool")]
+    for path in paths:
+        pd.DataFrame({"y": y, "p": p, "g": np.ones(40).astype(path.stem)}).to_parquet(path)
+    found = summarize_files(paths, outcome="y", prediction="p", by="g")
+    assert {key: part.n for key, part in found.items()} == {1: 120}

@@ -139,17 +139,19 @@ def _held_to(
 ) -> tuple[float | None, bool, str]:
     """A group's value, whether it keeps the limit, and what to say of that."""
     value = float(metric.function(sample))
-    text = f"{metric.name} is {value:.6g}"
+    beyond = _unknown(metric, sample, value)
+    value, most = value + beyond, "at most " if beyond else ""
+    text = f"{metric.name} is {most}{value:.6g}"
     if not metric.has_interval or (value <= limit and not upper):  # no interval begins above its value
         by = "" if value <= limit else f", exceeded by {value - limit:.4g}"
         return value, value <= limit, f"{text}, limit {limit:g}{by}"
     interval = confidence_interval(sample, metric=metric.name, level=level, rng=rng)
     if math.isnan(interval.low):
         return None, True, f"{metric.name} not checked, {interval.method}"
-    high = interval.high + _unknown(metric, sample, value)
-    bound = high if upper else interval.low
+    low, high = interval.low + beyond, interval.high + beyond  # as if the value were as large as it may be
+    bound = high if upper else low
     passed = bound <= limit
-    text = f"{text}, {percent(level)} interval {interval.low:.4g} to {high:.4g}, limit {limit:g}"
+    text = f"{text}, {percent(level)} interval {most and 'then '}{low:.4g} to {high:.4g}, limit {limit:g}"
     if passed and not upper:
         return value, True, f"{text}, exceeded within noise"
     return high if upper else value, passed, text if passed else f"{text}, exceeded by {bound - limit:.4g}"

@@ -154,7 +154,7 @@ def _parts(starts: Ints, variance: Floats, third: Floats) -> _Parts:
 
 
 class _Gaussian(NamedTuple):
-    """Cells of a weighted or soft summary: sums of many rows, of which only the variance is known."""
+    """Cells of a soft summary: sums of many rows, of which only the variance is known."""
 
     binomial: Floats  # Σw²f(1 − f)
     squares: Floats  # Σw²(y − f)²
@@ -172,8 +172,54 @@ class _Gaussian(NamedTuple):
     def flips(self, rng: Generator, draws: int) -> Draws:
         return self._drawn(rng, draws, self.squares)
 
-    def merged(self, starts: Ints) -> "Sampler":
+    def merged(self, starts: Ints) -> "_Gaussian":
         return _Gaussian(*(np.add.reduceat(column, starts) for column in self))
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """Cells of a weighted summary: k rows of weight u and one of weight v < u, which have the sums that are known.
+
+    One or two rows, and rows of equal weight, are drawn as they are. Mean and variance are right for any, and no mean outcome
+    of few rows lies outside [0, 1], where a normal number would put that of a single row.
+    """
+
+    gaussian: _Gaussian
+    weight: Floats
+    expected: Floats  # Σwf
+    count: Floats
+
+    @cached_property
+    def _likened(self) -> tuple[Binomials, Floats, Ints, Floats]:
+        """How many of weight u, u, the cells that have a v, and v."""
+        total = self.weight
+        f = np.clip(self.expected / total, 0.0, 1.0)
+        chance = f * (1 - f)
+        likeness = np.divide(self.gaussian.binomial, chance * total**2, out=np.ones(len(f)), where=chance > 0)  # Σw²/W²
+        effective = 1 / np.clip(likeness, 0.5 / self.count, 1.0)  # about as many as rows at most
+        k = np.floor(effective)
+        u = total * (1 + np.sqrt(np.maximum((k + 1) / effective - 1, 0.0) / k)) / (k + 1)
+        v = total - k * u
+        uneven = np.flatnonzero(v > 1e-9 * u)
+        return Binomials(k, f, precise=is_precise(len(f))), u, uneven, v[uneven]
+
+    @property
+    def width(self) -> int:
+        return len(self.weight) + len(self._likened[2])
+
+    def null(self, rng: Generator, draws: int) -> Draws:
+        alike, u, uneven, v = self._likened
+        sums = alike.drawn(rng, draws) * single(u)
+        p = alike.p[uneven]
+        sums[:, uneven] += (happened(rng, p, draws) - single(p)) * single(v)
+        return sums
+
+    def flips(self, rng: Generator, draws: int) -> Draws:
+        return self.gaussian.flips(rng, draws)
+
+    def merged(self, starts: Ints) -> "Sampler":
+        columns = (np.add.reduceat(column, starts) for column in (self.weight, self.expected, self.count))
+        return _Weighted(self.gaussian.merged(starts), *columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +342,8 @@ def points_of_summary(summary: Summary) -> Points:
     unit = 1.0 if has_unit_weights(summary) else summary.n / float(c.w.sum())  # weights may be as large as floats are
     weight, e = m.weight * unit, m.e * unit
     binomial, squares, w2 = (np.maximum(column, 0.0) * unit * unit for column in (c.w2_binomial, c.w2e2, c.w2))
-    sampler: Sampler = _Gaussian(binomial, squares)
+    rows, gaussian = summary.rows.astype(np.float64), _Gaussian(binomial, squares)
+    sampler: Sampler = gaussian if summary.soft else _Weighted(gaussian, weight, weight * m.mean, rows)
     if counts:
         ones, score_of_ones = c.wy2, np.clip(c.wy2 - c.we_positive, 0.0, c.wy2)
         sampler = _Counts(c.w - ones, ones, np.clip(m.weight * m.mean - score_of_ones, 0.0, c.w - ones), score_of_ones)
@@ -308,7 +355,7 @@ def points_of_summary(summary: Summary) -> Points:
         squares=squares,
         w2=w2,
         w2e=e * (w2 / (c.w * unit)),
-        count=summary.rows.astype(np.float64),
+        count=rows,
         n=summary.n,
         soft=summary.soft,
         weighted=not has_unit_weights(summary),

@@ -138,10 +138,10 @@ class RowSample:
 
         return total_of(self.n, squares) / self.total
 
-    @property
-    def contradictions(self) -> Contradictions:
-        happened, failed = self._contradicted
-        return Contradictions(int(np.count_nonzero(happened)), int(np.count_nonzero(failed)))
+    def contradictions(self, *, frequency: bool = False) -> Contradictions:
+        w = self.arrays.w if frequency else None
+        happened, failed = (round(float(rows.sum() if w is None else w[rows].sum())) for rows in self._contradicted)
+        return Contradictions(happened, failed)
 
     @property
     def _contradicted(self) -> tuple[Array, Array]:

@@ -91,9 +91,8 @@ class Sample(Protocol):
     def squares(self) -> float:
         """Σw(y − f)²/W."""
 
-    @property
-    def contradictions(self) -> Contradictions:
-        """Certain predictions that were wrong."""
+    def contradictions(self, *, frequency: bool = False) -> Contradictions:
+        """Certain predictions that were wrong, repeated rows as often as they count."""
 
     @property
     def without_contradictions(self) -> "Sample | None":

@@ -109,8 +109,7 @@ class SummarySample:
         m = self._sums.moments
         return (m.mean <= 0) & (m.e > 0), (m.mean >= 1) & (m.e < 0)
 
-    @property
-    def contradictions(self) -> Contradictions:
+    def contradictions(self, *, frequency: bool = False) -> Contradictions:
         """Counted in integer sums; of weights or soft labels one for each such cell, at least."""
         e, exact = self._sums.moments.e, self._sums.exact
         happened, failed = (np.abs(e[cells]) if exact else np.ones(cells.sum()) for cells in self._contradicted)

@@ -37,7 +37,7 @@ class GroupTest:
         name = MISSING if self.group is None else repr(self.group)
         if self.test is None:
             return f"{name}: n = {self.n}, not tested ({self.reason})"
-        test = f"{self.test.statistic} = {self.test.value:.4g}, p {self.test.shown}"
+        test = f"{self.test.statistic} = {self.test.value:.4g}, p {self.test.shown}{self.test.certainties}"
         return f"{name}: n = {self.n}, {test}, adjusted {self.shown_adjusted}"
 
     @property

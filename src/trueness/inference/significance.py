@@ -53,9 +53,13 @@ class CalibrationTest:
     @property
     def explained(self) -> str:
         """The p-value without "="; a 0 with the number of certain predictions that were wrong, and the others' p."""
-        shown = self.shown.removeprefix("= ")
+        return self.shown.removeprefix("= ") + self.certainties
+
+    @property
+    def certainties(self) -> str:
+        """In parentheses, how many certain predictions were wrong, and the others' p; nothing where none was."""
         others = "" if self.rest is None else f"; others {self.rest.shown.removeprefix('= ')}"
-        return f"{shown} ({self.contradictions} certain and wrong{others})" if self.contradictions else shown
+        return f" ({self.contradictions} certain and wrong{others})" if self.contradictions else ""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary; None where a number is not finite."""
@@ -160,9 +164,9 @@ def outcome_of(
     simulated, reason = _choice(bound, resampling, method)
     fields: dict[str, Any] = {"statistic": bound.name, "value": value, "n": points.n}
     fields |= {"method": "simulated" if simulated else "asymptotic"}
-    if times := sample.contradictions.total:
+    if times := (contradictions := sample.contradictions(frequency=resampling.frequency)).total:
         zero = "0" if sample.has_rows else "0 (below 1e-15 in a summary)"
-        wrong = f"{'at least ' if sample.contradictions.at_least else ''}{times} time{'' if times == 1 else 's'}"
+        wrong = f"{'at least ' if contradictions.at_least else ''}{times} time{'' if times == 1 else 's'}"
         reason = f"an event of predicted probability {zero} was observed, {wrong}"
         fields |= {"standardized": math.inf, "pvalue": 0.0, "log10_pvalue": -math.inf}
         others = _rest(bound, resampling, method, resamples, seed, progress) if rest else None

@@ -51,9 +51,10 @@ class Columns:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What to say of predictions that are the outcomes themselves, and so cannot be off."""
-        same = self.outcome == self.prediction
-        return (f"column {show(self.outcome)}: is both the outcome and the prediction",) if same else ()
+        """What to say of one column that is read as two things: the outcome itself cannot be off, nor may it weigh the rows."""
+        pairs = (("outcome", "prediction"), ("outcome", "weight"), ("prediction", "weight"))
+        same = [(a, b) for a, b in pairs if getattr(self, a) == getattr(self, b)]
+        return tuple(f"column {show(getattr(self, a))}: is both the {a} and the {b}" for a, b in same)
 
     @property
     def roles(self) -> dict[Role, str]:

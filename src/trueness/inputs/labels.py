@@ -12,8 +12,19 @@ from trueness._values import are, is_chunk, is_hashable, is_number, native, show
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.remedies import Words, as_option, option
 
-__all__ = ["Observed", "how_to_map", "is_number_text", "mapped", "not_numbers", "occurs", "require_label", "text_problem"]
+__all__ = [
+    "EXACT_FLOAT32",
+    "Observed",
+    "how_to_map",
+    "is_number_text",
+    "mapped",
+    "not_numbers",
+    "occurs",
+    "require_label",
+    "text_problem",
+]
 
+EXACT_FLOAT32 = 2.0**24  # below it float32 tells whole numbers apart
 _LISTED = 10  # observed values a message lists
 _COUNTED = 10_000  # distinct values counted before giving up on a complete list
 
@@ -66,9 +77,11 @@ def _equal_numbers(part: Array, pos_label: object) -> Array:
 
 
 def _is_coarse(part: Array, pos_label: Any) -> bool:
-    """Whether the comparison was made in float64 among whole numbers it no longer tells apart."""
-    exact = part.dtype.kind != "f" and isinstance(pos_label, (int, np.integer))
-    return not exact and not -(2.0**53) < pos_label < 2.0**53
+    """Whether the comparison was made in a float among whole numbers it no longer tells apart."""
+    floats = part.dtype.kind == "f"
+    exact = not floats and isinstance(pos_label, (int, np.integer))
+    limit = 2.0 ** (np.finfo(part.dtype).nmant + 1) if floats else 2.0**53
+    return not exact and not -limit < pos_label < limit
 
 
 def occurs(column: Column, pos_label: object) -> bool:
@@ -181,6 +194,7 @@ def text_problem(name: str, total: int, count: int, place: str, first: str, obse
     """What to say of text in a file that is not a number; `observed` lists an outcome's labels."""
     told = f"{name}: {are(count, total, 'text, not numbers')} (first: {place}, value {show(first)}). "
     if observed is None:
-        return Words.plain(told + ("Write plain numbers, with a decimal point." if "," in first else "Write plain numbers."))
+        truth = "Write 1 for true and 0 for false." if first.lower() in ("true", "false") else "Write plain numbers."
+        return Words.plain(told + ("Write plain numbers, with a decimal point." if "," in first else truth))
     event = option("pos_label", show(max(observed.counts, key=str)))
     return f"{told}{observed} Say which value means the event, for example " + event + "."

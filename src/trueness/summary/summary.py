@@ -5,7 +5,7 @@ merge order, engine or machine gives the same bits; weights or soft labels are s
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._frozen import frozen
+from trueness._frozen import FrozenMapping, frozen
 from trueness._types import Floats, Ints
 from trueness.errors import SummaryError
 from trueness.options import check_path
@@ -48,7 +48,7 @@ class Summary:
     rows: Ints  # rows of positive weight in each cell
     soft: bool = False  # some outcome is strictly between 0 and 1
     exponent: int = 0  # weights were multiplied by 2^-exponent (extreme weights only)
-    rejected: dict[str, int] = field(default_factory=dict)
+    rejected: Mapping[str, int] = field(default_factory=dict)  # rows not used, by the reason
     clipped: int = 0
     source: tuple[str, ...] = ()
     extremes: Extremes | None = None  # of the cumulative differences, where a second pass over the rows told them
@@ -56,7 +56,7 @@ class Summary:
     def __post_init__(self) -> None:
         for name in ("cells", "sums", "rows"):
             object.__setattr__(self, name, frozen(getattr(self, name)))  # the caller's own array stays the caller's
-        object.__setattr__(self, "rejected", dict(self.rejected))
+        object.__setattr__(self, "rejected", FrozenMapping(self.rejected))
 
     @property
     def exact(self) -> bool:
@@ -142,6 +142,8 @@ class Summary:
             notes.append("only one class: no outcome is 1")
         elif np.array_equal(self.columns.wy2, self.columns.w):
             notes.append("only one class: every outcome is 1")
+        if self.soft and not self.columns.w2e2.any():
+            notes.append("every outcome equals its prediction: was one column passed as both?")
         if np.all(np.isin(self.moments.mean, (0.0, 1.0))):
             swapped = " Outcomes are not: were y_true and y_prob swapped?" if self.soft else ""
             notes.append(f"predictions are all 0 or 1: are these class labels?{swapped}")
@@ -277,7 +279,7 @@ def added(parts: Sequence[Summary]) -> Summary:
     )
 
 
-def _added_counts(counts: Sequence[dict[str, int]]) -> dict[str, int]:
+def _added_counts(counts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     total: dict[str, int] = {}
     for each in counts:
         for reason, rows in each.items():

@@ -1,6 +1,7 @@
 """Going on after an interruption."""
 
 import os
+import stat
 
 import pytest
 from data_files import F, W, Y, in_pieces, message, write_csv, write_parquet
@@ -113,3 +114,14 @@ def test_two_runs_on_one_checkpoint(tmp_path):
     path, kept = write_csv(tmp_path / "a.csv", {"y": Y, "p": F}), tmp_path / "run.resume"
     with Checkpoint(str(kept), {}).locked():
         assert "another run is using it" in message(path, resume=kept)
+
+
+@pytest.mark.parametrize("name", ["resume", "resume.lock"])
+def test_a_pipe_does_not_make_a_run_wait(tmp_path, name):
+    path = write_csv(tmp_path / "a.csv", {"y": Y, "p": F})
+    os.mkfifo(tmp_path / name)
+    assert (
+        message(path, resume=tmp_path / "resume")
+        == f"resume: {str(tmp_path / name)!r} is a pipe or a device. Name another file."
+    )
+    assert stat.S_ISFIFO(os.stat(tmp_path / name).st_mode)

@@ -58,6 +58,10 @@ BROKEN = {
     "quoted cells too many": (b'y,p\n1,"0.5"\n1,"0.3",""\n', "line 3: has another number of cells than the 2"),
     "an empty cell too many among quoted delimiters": (b'x,y,p\n"a,b",1,0.5\n"a,b",1,0.3,\n', "line 3: has another number"),
     "text after a quote": (b'y,p\n1,0.5\n1,"0.3"x\n', "line 3: a quote is not closed, or text follows a closed one"),
+    "a quote that is not closed": (
+        b'y,p,x\n1,0.5,"a\n0,0.2,b\n',
+        "line 2: a quote is not closed, or text follows a closed one. Mend",
+    ),
     "a zero byte alone in a cell": (b"y,p\n0,0.1\n\x00,0.2\n", "line 3: .* is not a number: it holds a zero byte"),
     "a space after a quote": (b'y,p\n1,0.5\n1,"0.3" \n', "line 3: .*for what follows its quotes"),
     "a cell of 4 MB": (b"y,p,x\n1,0.5,a\n1,0.3," + b"b" * 4_000_000 + b"\n", "line 3: has 4000006 bytes"),

@@ -1,6 +1,7 @@
 """Outcomes as true and false, or as labels of which one is the event."""
 
 import numpy as np
+import pytest
 from data_files import COLUMNS, F, N, Y, message, write_parquet
 
 from trueness import summarize, summarize_files
@@ -73,3 +74,18 @@ def test_true_and_false_are_not_blamed_for_bad_predictions(tmp_path):
     text = message(tmp_path / "a.csv")
     assert "column 'p'" in text
     assert "column 'y'" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("a.csv", "y,p,w\n1,0.5,True\n0,0.2,False\n"), ("a.ndjson", '{"y":1,"p":0.5,"w":true}\n')]
+)
+def test_text_has_truth_values_for_outcomes_alone(tmp_path, name, text):
+    """In a column of numbers true is a text like any other; Parquet, frames and arrays have a type for it."""
+    (tmp_path / name).write_text(text)
+    assert message(tmp_path / name, weight="w").endswith("Write 1 for true and 0 for false.")
+    assert summarize_files(tmp_path / name, outcome="w", prediction="p").n
+
+
+@pytest.mark.parametrize("event", [True, False, np.bool_(True)], ids=repr)
+def test_a_truth_value_is_the_event_in_whichever_letters(write, event):
+    assert summarize_files(write({"y": Y > 0, "p": F}), **COLUMNS, pos_label=event) == summarize((Y > 0) == event, F)

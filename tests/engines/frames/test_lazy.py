@@ -88,5 +88,45 @@ def test_events_that_cannot_occur(reduced, event):
         reduced({"y": np.array([1, 2, 3, 1]), "p": P}, pos_label=event)
 
 
-def test_one_column_as_outcome_and_prediction(reduced):
-    assert "column 'p': is both the outcome and the prediction" in reduced({"p": P}, outcome="p").notes
+@pytest.mark.parametrize("event", [0.1, float(np.float32(0.1)), np.float32(0.1)], ids=repr)
+def test_events_of_float32(reduced, event):
+    y = np.array([0.1, 0.9, 0.1, 0.3], dtype=np.float32)
+    assert reduced({"y": y, "p": P}, pos_label=event) == summarize([1, 0, 1, 0], P)
+
+
+@pytest.mark.parametrize("event", [2**24 + 1, 2.0**24 + 1])
+def test_whole_numbers_that_float32_has_not(reduced, event):
+    y = np.array([2**24, 0, 2**24, 0], dtype=np.float32)
+    with pytest.raises(InputError, match="0 of 4 values equal"):
+        reduced({"y": y, "p": P}, pos_label=event)
+    assert reduced({"y": y, "p": P}, pos_label=2**24) == summarize([1, 0, 1, 0], P)
+
+
+ROLES = [("outcome", "prediction"), ("outcome", "weight"), ("prediction", "weight")]
+
+
+@pytest.mark.parametrize(("first", "second"), ROLES)
+def test_one_column_in_two_roles(reduced, first, second):
+    names = {"outcome": "y", "prediction": "p", "weight": "w"}
+    notes = reduced({"y": Y, "p": P, "w": P + 1}, **{**names, second: names[first]}).notes
+    assert [note for note in notes if "is both" in note] == [f"column '{names[first]}': is both the {first} and the {second}"]
+
+
+def test_outcomes_that_are_their_predictions(reduced):
+    assert "every outcome equals its prediction: was one column passed as both?" in reduced({"y": P, "p": P}).notes
+    assert not reduced({"y": P, "p": np.flip(P)}).notes[1:]
+
+
+@pytest.mark.parametrize(("kind", "far"), [(pl.Datetime("ms"), 253_402_300_800_000), (pl.Duration("ms"), 2**62)], ids=str)
+def test_groups_beyond_pythons_own_times(kind, far):
+    frame = pl.DataFrame({"y": Y, "p": P, "g": np.array([far, 1, 0, 0])}).with_columns(pl.col("g").cast(kind))
+    for each in (frame, frame.lazy()):
+        with pytest.raises(InputError, match=r"'g': a Series could not be read|by: a group of type .* is none that Python has"):
+            summarize_frame(each, **COLUMNS, by="g")
+
+
+def test_spans_of_duckdb_are_known_by_their_text():
+    spans = ("1 month", "30 days", "24:00:00", "00:00:00.000001")
+    rows = " UNION ALL ".join(f"SELECT 1 AS y, 0.5 AS p, INTERVAL '{span}' AS g" for span in spans)
+    found = summarize_frame(duckdb.sql(rows), **COLUMNS, by="g")
+    assert {group: part.n for group, part in found.items()} == dict.fromkeys(spans, 1)

@@ -94,3 +94,9 @@ def test_groups_that_cannot_be_keys(returned):
 def test_no_rows(returned):
     with pytest.raises(InputError, match="has no rows"):
         Summary.from_frame(returned["labels"].iloc[:0])
+
+
+def test_columns_of_different_lengths(returned):
+    columns = {name: returned["labels"][name].tolist() for name in returned["labels"]}
+    with pytest.raises(InputError, match="column 'slot' has 5 rows, 'n' 298"):
+        Summary.from_frame({**columns, "slot": columns["slot"][:5]})

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from trueness._atomic import leftovers, write_atomically
+from trueness._atomic import is_device, leftovers, write_atomically
 from trueness.errors import InputError
 from trueness.summary.file import decode, encode
 from trueness.summary.summary import Summary
@@ -60,6 +60,9 @@ class Checkpoint:
     def locked(self) -> Iterator["Checkpoint"]:
         """While the block runs no other run may use the file."""
         lock = f"{self.path}.lock"
+        for path in (self.path, lock):  # which would make the run wait
+            if is_device(path):
+                raise InputError(f"resume: {path!r} is a pipe or a device. Name another file.")
         with open(lock, "ab") as file:
             if fcntl is not None:
                 try:

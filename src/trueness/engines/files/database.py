@@ -104,8 +104,11 @@ _SAYINGS = (
 def _reason(error: Exception) -> str:
     """The part of DuckDB's message that says what is wrong; its advice is about DuckDB."""
     text = re.split(r"Possible (?:fixes|[Ss]olutions?)|Try setting|LINE 1:|\n  file = ", str(error))[0]
+    # The line that DuckDB quotes may be several: what it says of it begins where a saying does.
+    said = "|".join(theirs for theirs, _ in _SAYINGS)
+    text = re.sub(rf"Original Line:.*?(?=\n(?:{said})|\Z)", "", text, flags=re.DOTALL)
     lines = [line.strip().rstrip(".:,") for line in text.splitlines() if line.strip()]
-    kept = ", ".join(line for line in lines if not line.startswith("Original Line"))
+    kept = ", ".join(lines)
     kept = re.sub(r"^(\w+ )?\w+ Error: ", "", kept)
     kept = re.sub(r"CSV Error on Line: (\d+)", r"line \1", kept)
     for theirs, ours in _SAYINGS:

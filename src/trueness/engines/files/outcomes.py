@@ -11,7 +11,7 @@ from trueness._values import show
 from trueness.engines.files.database import as_number, fetched
 from trueness.engines.files.table import Table
 from trueness.errors import InputError
-from trueness.inputs.labels import Observed, is_number_text, text_problem
+from trueness.inputs.labels import EXACT_FLOAT32, Observed, is_number_text, text_problem
 from trueness.inputs.remedies import Words, as_option
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class Outcomes:
 
     def __init__(self, connection: "DuckDBPyConnection", tables: Sequence[Table], name: str, event: Event | None) -> None:
         self._connection, self._tables, self.name = connection, tables, name
+        self._truths = event is None or isinstance(event, bool)  # true and false, in whichever letters
         self._event = str(event).lower() if isinstance(event, bool) else event
         self._written = ["true" if event is None else str(self._event)]  # as files may write the event
         self._by_text = True  # whether the event is known by how it is written
@@ -86,11 +87,12 @@ class Outcomes:
         if self._by_number and table.typed:
             # NaN is no label: only a finite number minus itself is 0.
             missing = f"({table.number(self.name)} - {table.number(self.name)}) IS DISTINCT FROM 0.0"
+        kind = "VARCHAR"
         if not self._by_text:
-            label = table.number(self.name) if table.typed else as_number(label)
-        elif self._event is None:
+            label, kind = self._as_number(table)
+        elif self._truths:
             label = f"lower{label}"
-        event = ", ".join(f"${k}" for k, _ in enumerate(self.values, start=1))
+        event = ", ".join(f"${k}::{kind}" for k, _ in enumerate(self.values, start=1))
         return f"CASE WHEN {missing} THEN 'nan'::DOUBLE WHEN {label} IN ({event}) THEN 1.0 ELSE 0.0 END"
 
     def _check(self) -> None:
@@ -116,12 +118,20 @@ class Outcomes:
         """How the files write the event; its float64 suffices where no other number that they hold has the same one."""
         alike = set[str]()
         for table in self._tables:
-            number = table.number(self.name) if table.typed else as_number(f"({table.text(self.name)})")
+            number, kind = self._as_number(table)
+            if kind == "FLOAT":
+                continue  # whichever number the column has for the event is the event
             query = f"SELECT DISTINCT {table.text(self.name)} FROM {table.source()} WHERE {number} = $1"
             alike.update(label for (label,) in self._fetched(table, query, [float(str(self._event))]))
         equal = sorted(label for label in alike if Decimal(label) == event)
         self._by_text = len(equal) < len(alike)
         self._written = equal or self._written
+
+    def _as_number(self, table: Table) -> tuple[str, str]:
+        """Labels as numbers, and in which type they are compared: 0.1 is what a column of float32 has for 0.1."""
+        number = table.number(self.name) if table.typed else as_number(f"({table.text(self.name)})")
+        small = table.types[self.name] == "float32" and abs(float(str(self._event))) < EXACT_FLOAT32
+        return (f"({number})::FLOAT", "FLOAT") if small else (number, "DOUBLE")
 
     def _raise_labels(self) -> NoReturn:
         observed = self.observed()

@@ -14,6 +14,7 @@ from trueness.engines.frames.memory import Reduced
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns, Reading
 from trueness.inputs.columns import missing_column, roots
+from trueness.inputs.labels import EXACT_FLOAT32
 from trueness.inputs.remedies import option
 from trueness.inputs.rows import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from trueness.summary.ruler import Ruler
@@ -57,6 +58,8 @@ class NarwhalsAlgebra:
 
 def reduce_lazy(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Reduced:
     """Groups and their summaries, from a group-by that runs where the frame is."""
+    import narwhals as nw
+
     lazy, schema, called = _opened(frame, columns.names)
     _check_types(lazy, schema, called, columns, reading.pos_label)
     plan = Plan(
@@ -69,7 +72,9 @@ def reduce_lazy(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Re
     )
     notes = _notes(columns, schema, reading.pos_label)
     told: dict[str, Any] = {"nan": reading.nan, "notes": notes, "names": columns.roles}
-    selected = lazy.select(*_selection(columns, schema, called, reading.pos_label))
+    # A month is no thirty days, and Python's own spans have no months: those of DuckDB are known by their text.
+    text = [name for name in columns.by if lazy.implementation.is_duckdb() and schema[name] == nw.Duration]
+    selected = lazy.select(*_selection(columns, schema, called, reading.pos_label, text))
     try:
         by_group = summaries(_grouped(selected, plan), plan, **told)
         extreme = plan.weighted and any(map(_is_extreme, by_group.values()))
@@ -132,14 +137,17 @@ def _opened(frame: Any, columns: Sequence[str]) -> tuple[Any, dict[str, Any], di
     return lazy, dict(zip(known, types.values(), strict=True)), dict(zip(known, types, strict=True))
 
 
-def _selection(columns: Columns, schema: Mapping[str, Any], called: Mapping[str, str], pos_label: Any) -> list[Any]:
-    """Prediction, outcome, weight and groups, under the names that expressions have for them."""
+def _selection(
+    columns: Columns, schema: Mapping[str, Any], called: Mapping[str, str], pos_label: Any, text: Sequence[str]
+) -> list[Any]:
+    """Prediction, outcome, weight and groups, of which some are made `text`, under the names that expressions have for them."""
     import narwhals as nw
 
     selected = [_number(nw.col(called[columns.prediction]), schema[columns.prediction]).alias("f")]
     selected += [_outcome(nw.col(called[columns.outcome]), schema[columns.outcome], pos_label).alias("y")]
     selected += [] if columns.weight is None else [_number(nw.col(called[columns.weight]), schema[columns.weight]).alias("w")]
-    return [*selected, *(nw.col(called[name]).alias(f"by_{k}") for k, name in enumerate(columns.by))]
+    groups = (nw.col(called[name]).cast(nw.String) if name in text else nw.col(called[name]) for name in columns.by)
+    return [*selected, *(group.alias(f"by_{k}") for k, group in enumerate(groups))]
 
 
 def _notes(columns: Columns, schema: Mapping[str, Any], pos_label: Any) -> list[str]:
@@ -250,7 +258,11 @@ def _group_values(series: Any) -> list[Any]:
     """The groups as Python's own values; as text where they are finer than a microsecond, at which those end."""
     import narwhals as nw
 
-    values: list[Any] = series.to_list()
+    try:
+        values: list[Any] = series.to_list()
+    except (ValueError, OverflowError) as error:
+        text = f"by: a group of type {series.dtype} is none that Python has ({error}). Make groups of it as text."
+        raise InputError(text) from error
     if series.dtype != nw.Time and getattr(series.dtype, "time_unit", None) != "ns":
         return values
     counts = series.cast(nw.Int64).to_list()
@@ -279,6 +291,9 @@ def _outcome(column: Any, dtype: Any, pos_label: Any) -> Any:
     if pos_label is None:
         return _number(column, dtype)
     label = _exact(pos_label, dtype)
+    if dtype == nw.Float32 and label is not None:  # 0.1 is what the column has for 0.1; whole numbers are what they are
+        small = abs(label) < EXACT_FLOAT32
+        column, label = (column, nw.lit(label, dtype=nw.Float32)) if small else (column.cast(nw.Float64), label)
     event = nw.lit(0.0) if label is None else nw.when(column == label).then(nw.lit(1.0)).otherwise(nw.lit(0.0))
     if dtype.is_numeric():
         number = column.cast(nw.Float64)

@@ -58,6 +58,9 @@ def _iterable(frame: Any, name: Any) -> Iterable[Any]:
 
 def _require_sums(table: Mapping[str, list[Any]], plan: Plan) -> None:
     """What the query of `sql` returns: whole numbers where it counts, values that it can give, and every group once."""
+    for name in [*plan.keys, *plan.sums]:
+        if (rows := len(table[name])) != (n := len(table["n"])):
+            raise InputError(f"the frame's column {name!r} has {rows} rows, 'n' {n}. Pass what the query returned.")
     if not table["n"]:
         raise InputError("the frame has no rows. Run the query on a table that has some.")
     counted = [name for name in [*plan.keys[plan.by :], *plan.sums] if name not in FLOAT_SUMS]
