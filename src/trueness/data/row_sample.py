@@ -87,7 +87,7 @@ class RowSample:
         return True
 
     def bin_sums(self, bins: int) -> BinSums | None:
-        return None if self.small else bin_sums(self.given, bins)
+        return bin_sums(self.given, bins)
 
     def residual_moments(self, cells: int) -> Floats | None:
         """Moments of y − f on so many cells of [0, 1], where no row need be looked at before; else None."""

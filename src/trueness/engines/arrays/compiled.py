@@ -217,9 +217,7 @@ def add_whole(_, table, row, terms, term):  # type: ignore[no-untyped-def]
     """Add v of four floats 2^52 + v to four integers."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        to, given = (
-            _address(context, builder, arguments[k], signature.args[k], arguments[k + 1], _INTEGERS) for k in (0, 2)
-        )
+        to, given = (_address(context, builder, arguments[k], signature.args[k], arguments[k + 1], _INTEGERS) for k in (0, 2))
         none = ir.Constant(_INTEGERS, [int(np.float64(_TWO52).view(np.int64))] * 4)
         numbers = builder.sub(builder.load(given, align=8), none)
         builder.store(builder.add(builder.load(to, align=8), numbers), to, align=8)
@@ -391,7 +389,7 @@ def _spread(x, mass, table):  # type: ignore[no-untyped-def]
 def _mark(f, flags, taken):  # type: ignore[no-untyped-def]
     """Write the positions of rows in wanted slots to `taken`, which has room for one more; returns how many."""
     slots = np.empty(_BATCH, np.int32)
-    count = 0
+    count = np.uint64(0)  # an index without a sign need not be looked at
     for first in range(0, f.size, _BATCH):
         scores = f[first : first + _BATCH]
         for i in range(scores.size):
@@ -399,8 +397,8 @@ def _mark(f, flags, taken):  # type: ignore[no-untyped-def]
             slots[i] = np.int32(slot)
         for i in range(scores.size):
             taken[count] = first + i
-            count += flags[slots[i]]
-    return count
+            count += np.uint64(flags[np.uint32(slots[i])])
+    return np.int64(count)
 
 
 def _lone(f, score, mixed):  # type: ignore[no-untyped-def]

@@ -1,6 +1,7 @@
 """Second passes over rows that are already checked: moments on a uniform grid, and the rows of chosen cells."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import reduce
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
 from trueness.engines.arrays.workers import accelerator, in_threads, kernel_labels
-from trueness.inputs.rows import Rows
+from trueness.inputs.rows import Arrays, Rows
 from trueness.summary.ruler import SLOTS, Ruler
 
 ORDERS = 6  # moments 0 … 5 of each cell
@@ -87,15 +88,32 @@ def _spread(x: Floats, mass: Floats, table: Floats) -> None:
 
 def rows_in_slots(f: Floats, on: Ruler, slots: Ints) -> Ints:
     """Positions, ascending, of the rows whose dyadic slot is among these."""
+    positions = list(_in_slots(f, on, slots, lambda a, b, taken: a + taken))
+    return np.concatenate([np.zeros(0, dtype=np.int64), *positions])
+
+
+def taken_in_slots(rows: Arrays, on: Ruler, slots: Ints) -> Arrays:
+    """The rows whose dyadic slot is among these, in their order."""
+
+    def take(a: int, b: int, taken: Ints) -> tuple[Any, ...]:
+        return tuple(None if column is None else column[a:b][taken] for column in (rows.f, rows.y, rows.w))
+
+    f, y, w = zip(*_in_slots(rows.f, on, slots, take), strict=True)
+    return replace(rows, f=np.concatenate(f), y=np.concatenate(y), w=None if rows.w is None else np.concatenate(w), kept=None)
+
+
+def _in_slots(f: Floats, on: Ruler, slots: Ints, take: Callable[[int, int, Ints], Any]) -> Iterator[Any]:
+    """take(a, b, which of them) for each piece a … b of the rows whose slot is among these, while it is in the cache."""
     compiled = accelerator(len(f))
     flags = np.zeros(SLOTS, dtype=np.uint8)
     flags[slots] = 1
 
-    def work(first: int, last: int) -> list[Ints]:
-        return [a + _marked(f[a : min(a + _PIECE, last)], on, flags, compiled) for a in range(first, last, _PIECE)]
+    def work(first: int, last: int) -> list[Any]:
+        ends = ((a, min(a + _PIECE, last)) for a in range(first, last, _PIECE))
+        return [take(a, b, _marked(f[a:b], on, flags, compiled)) for a, b in ends]
 
-    parts = in_threads(0, len(f), _THREADS, work)
-    return np.concatenate([np.zeros(0, dtype=np.int64), *(p for part in parts for p in part)])
+    for part in in_threads(0, len(f), _THREADS, work):
+        yield from part
 
 
 def _marked(f: Floats, on: Ruler, flags: NDArray[np.uint8], compiled: ModuleType | None) -> Ints:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._types import Array
+from trueness._types import Array, Ints
 
 # Loading numba takes about half a second, a compiled pass saves about 10 ns a row: below these sizes NumPy is as good.
 PAYS_ONCE_LOADED = 1 << 18
@@ -53,6 +53,14 @@ def total_of(n: int, part: Callable[[int, int], float]) -> float:
 
     pieces = -(-n // _TERMS)
     return math.fsum(x for sums in in_threads(0, pieces, min(_THREADS, pieces), work) for x in sums)
+
+
+def hard_table(cells: int) -> Ints:
+    """Zeros that begin at a cache line: a cell's eight integers, four a label, are one line."""
+    size = cells * 64
+    memory = np.zeros(size + 64, dtype=np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(np.int64).reshape(2 * cells, 4)
 
 
 def kernel_scores(f: Array) -> Array:
