@@ -21,9 +21,11 @@ _THREADS = 8
 
 def accelerator(n: int) -> ModuleType | None:
     """The compiled kernels, when numba is installed and n rows are enough to pay for them."""
-    loaded = "trueness.engines.arrays.compiled" in sys.modules
+    loaded = sys.modules.get("trueness.engines.arrays.compiled")
     if n < (PAYS_ONCE_LOADED if loaded else PAYS_TO_LOAD):
         return None
+    if loaded:
+        return loaded
     spec = find_spec("numba")
     if spec is None or spec.origin is None:  # absent, or a mere folder of that name
         return None
