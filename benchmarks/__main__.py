@@ -13,24 +13,26 @@ from pathlib import Path
 from typing import Any
 
 import trueness
-from benchmarks import costs, engines, floor, gpu, ours, peers
+from benchmarks import classes, costs, engines, floor, gpu, ours, peers, waiting
 from benchmarks.data import DESCRIPTIONS, MONTE_CARLO_ROWS, make, power, sizes
 from benchmarks.disk import OnDisk, disk_lines, measure_disk, render_disk
-from benchmarks.item import INSTALL, Item
+from benchmarks.item import INSTALL, WAITING, Item
+from benchmarks.page import write
 from benchmarks.table import HEAD, RIGHT, Row, best_times, duration, render, render_targets, rows_of
-from benchmarks.targets import RATIOS, Line, assess_lines, import_line, memory_line
+from benchmarks.targets import TARGETS, WAITING_SIZES, Line, classes_line, import_lines, memory_line
 from benchmarks.timing import SLOW, Plan, clock, measure
 from trueness.engines.arrays import workers
 
 MEASURES = ("summarize", "binned_ece", "smooth_ece", "ecce_r", "logit_smoothed_ece", "engines")
-FAMILIES = (*MEASURES, "disk", "assess", "memory", "import", "gpu")
+FAMILIES = (WAITING, *MEASURES, "classes", "disk", "memory", "import", "gpu")
 ENGINE_PACKAGES = ("numba", "duckdb", "polars", "pandas", "pyarrow", "dask", "pyspark", "torch", "triton")
-PACKAGES = ("numpy", "scipy", *ENGINE_PACKAGES, "relplot", "torchmetrics", "netcal", "scikit-learn")
+PACKAGES = ("numpy", "scipy", *ENGINE_PACKAGES, "relplot", "probcal", "calibre", "torchmetrics", "netcal", "scikit-learn")
 EVERY_CASE = 10**7  # rows up to which all kinds of scores are run
 
 HOW = (
-    "best: shortest of several runs, after a first that is not counted.  × read: best over the shortest read of these rows.\n"
-    "median: median run over the median of the reads just before its runs.  × ours: best over that of the reference line.\n"
+    "best: shortest of several runs, after a first that is not counted.  CPU: least seconds of all threads together.\n"
+    "× read: best over the shortest read of these rows.  × ours: best over that of the reference line.\n"
+    "median: median run over the median of the reads just before its runs.\n"
     "Items take turns, with a read before each run. What takes over {slow:g} s is run once; over {cap:g} s it is stopped.\n"
     "Below {pays} rows the compiled kernels are not used, and both lines of trueness time the same code."
 )
@@ -57,12 +59,13 @@ class Found:
     rows: list[Row]
     disk: list[OnDisk]
     device: list[gpu.OnDevice]
+    batch: float | None  # ms of an update on a device
     lines: list[Line]
     remarks: list[str]
 
 
-def parse(words: list[str] | None) -> tuple[Settings, Path | None, Path | None]:
-    """Settings from the command line, and where the JSON and the figure go."""
+def parse(words: list[str] | None) -> tuple[Settings, argparse.Namespace]:
+    """Settings from the command line, and what was given there, such as where the JSON and the figure go."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--sizes", type=sizes, help="row counts, 1e4,1e5,1e6,1e7,1e8 unless told")
     parser.add_argument("--disk", type=sizes, help="rows of Parquet on disk, 1e7,1e8 unless told; 1e9 takes 9 GB")
@@ -71,7 +74,8 @@ def parse(words: list[str] | None) -> tuple[Settings, Path | None, Path | None]:
     names = ", ".join(FAMILIES)
     parser.add_argument("--only", action="append", choices=FAMILIES, metavar="NAME", help=f"one of {names}; repeatable")
     parser.add_argument("--json", type=Path, metavar="PATH", help="write everything measured there as well")
-    parser.add_argument("--figure", type=Path, metavar="PATH", help="draw how cost grows with the rows (png, svg or pdf)")
+    parser.add_argument("--figure", type=Path, metavar="PATH", help="draw the waiting times (png, svg or pdf)")
+    parser.add_argument("--write", type=Path, action="append", default=[], metavar="PAGE", help="put the tables into a page")
     parser.add_argument("--seed", type=int, default=0, help="of the rows")
     parser.add_argument("--cap", type=float, default=120.0, help="seconds after which one run is stopped")
     given = parser.parse_args(words)
@@ -88,7 +92,7 @@ def parse(words: list[str] | None) -> tuple[Settings, Path | None, Path | None]:
         seed=given.seed,
         plan=plan,
     )
-    return settings, given.json, given.figure
+    return settings, given
 
 
 def jobs(settings: Settings) -> Iterator[tuple[str, int, list[Item]]]:
@@ -109,6 +113,8 @@ def jobs(settings: Settings) -> Iterator[tuple[str, int, list[Item]]]:
         else:
             yield "uniform", n, [*summaries, *binned, *smooth, *ecce]
         yield "uniform", n, engines.engines(spark=not settings.quick)
+    for n in WAITING_SIZES[: 1 if settings.quick else None]:
+        yield from ((case, n, waiting.items()) for case in ("uniform", "rare"))
     yield "uniform", settings.monte_carlo_rows, [*ours.logit_smoothed_ece(), *peers.logit_smoothed_ece()]
 
 
@@ -119,7 +125,7 @@ def tell(text: str) -> None:
 
 def run(settings: Settings) -> Found:
     """Everything that was asked for."""
-    found = Found([], [], [], [], _compile_remarks(settings))
+    found = Found([], [], [], None, [], _compile_remarks(settings))
     for case, n, items in jobs(settings):
         chosen = [item for item in items if item.family in settings.only]
         if chosen:
@@ -131,7 +137,7 @@ def run(settings: Settings) -> Found:
         if gpu.device() is None:
             found.remarks.append("gpu: no CUDA device here")
         else:
-            found.device = gpu.measure_gpu(settings.pairs, tell)
+            found.device, found.batch = gpu.measure_gpu(settings.pairs, tell), gpu.batch_ms()
     lines = _lines(found, settings)
     found.lines = [line for line in lines if line.family in settings.only]
     return found
@@ -140,24 +146,25 @@ def run(settings: Settings) -> Found:
 def _lines(found: Found, settings: Settings) -> list[Line]:
     """The targets; those that need runs of their own are measured here."""
     measured = best_times(found.rows)
-    lines = [target.line(measured, (*settings.sizes, settings.monte_carlo_rows)) for target in RATIOS]
-    if "assess" in settings.only:
-        tell("assess")
-        lines += assess_lines(costs.assess_seconds((10**4,) if settings.quick else (10**5, 10**6)))
+    lines = [target.line(measured) for target in TARGETS]
+    if "classes" in settings.only:
+        tell("class-wise table")
+        size = (2000, 20) if settings.quick else (classes.ROWS, classes.CLASSES)
+        lines.append(classes_line(*size, *classes.class_seconds(*size, settings.seed)))
     if "memory" in settings.only:
         tell("memory of summarize")
         n = min(settings.sizes[-1], EVERY_CASE)
         lines.append(memory_line(costs.extra_memory(make("uniform", n, settings.seed)), n))
     if "import" in settings.only:
         tell("import in fresh processes")
-        lines.append(import_line(costs.import_seconds(3 if settings.quick else 11)))
-    return [*lines, *disk_lines(found.disk), *gpu.gpu_lines(found.device)]
+        lines += import_lines(costs.import_seconds(3 if settings.quick else 11))
+    return [*lines, *disk_lines(found.disk), *gpu.gpu_lines(found.device, found.batch)]
 
 
 def _compile_remarks(settings: Settings) -> list[str]:
     """Load the kernels before anything is timed, and say what that and their compilation cost."""
     try:
-        seconds, _ = clock(lambda _: ours.load_numba(), make("uniform", 1000, 0))
+        seconds = clock(lambda _: ours.load_numba(), make("uniform", 1000, 0)).seconds
     except ImportError:
         return [f"numba: not installed ({INSTALL})"]
     remarks = [f"numba: loaded in {duration(seconds)}; compiled kernels are cached on disk and not in the times above"]
@@ -189,26 +196,35 @@ def machine() -> dict[str, Any]:
     }
 
 
-def report(found: Found, settings: Settings, began: dict[str, Any]) -> str:
-    """All of it, for people."""
+def sections(found: Found, settings: Settings, began: dict[str, Any]) -> dict[str, str]:
+    """What was measured, under the names that pages know."""
     there = ", ".join(f"{name} {number or 'absent'}" for name, number in began["packages"].items())
     load = "" if began["load"] is None else f", load {began['load'][0]:.2f} when begun"
-    parts = [
-        f"trueness {began['trueness']}, Python {began['python']}, {began['system']}, {began['cores']} cores{load}\n{there}",
-    ]
+    machine = (
+        f"trueness {began['trueness']}, Python {began['python']}, {began['system']}, {began['cores']} cores{load}\n{there}"
+    )
+    parts = {"machine": machine}
+    if WAITING in settings.only:
+        parts |= {"waiting": waiting.waiting_table(found.rows, "uniform"), "rare": waiting.waiting_table(found.rows, "rare")}
     if found.rows:
         cases = "\n".join(f"{case}: {DESCRIPTIONS[case]}" for case in dict.fromkeys(row.case for row in found.rows))
-        parts += [render(HEAD, [row.cells() for row in found.rows], RIGHT), _how(settings), cases]
+        table = render(HEAD, [row.cells() for row in found.rows], RIGHT)
+        parts["table"] = "\n\n".join([table, _how(settings), cases])
     if found.disk:
-        parts.append(render_disk(found.disk))
+        parts["disk"] = render_disk(found.disk)
     if found.device:
-        parts.append(gpu.render_gpu(found.device, str(gpu.device())))
+        parts["device"] = gpu.render_gpu(found.device, str(gpu.device()))
     if found.lines:
-        parts.append(render_targets(found.lines))
+        parts["targets"] = render_targets(found.lines)
+    return parts
+
+
+def report(found: Found, settings: Settings, began: dict[str, Any]) -> str:
+    """All of it, for people."""
     wrong = [row for row in found.rows if row.agrees is False]
     told = [f"VALUES DISAGREE: {row.measure} by {row.by}, {row.case}, {power(row.rows)} rows" for row in wrong]
     told += [f"VALUES DISAGREE: CUDA, {row.case}, {power(row.rows)} pairs" for row in found.device if row.same is False]
-    return "\n\n".join([*parts, "\n".join([*found.remarks, *told])])
+    return "\n\n".join([*sections(found, settings, began).values(), "\n".join([*found.remarks, *told])])
 
 
 def _how(settings: Settings) -> str:
@@ -217,12 +233,12 @@ def _how(settings: Settings) -> str:
 
 def main(words: list[str] | None = None) -> int:
     """Exit code 0, or 1 when values that should agree do not; a time never decides."""
-    settings, path, figure = parse(words)
+    settings, given = parse(words)
     began, start = machine(), time.perf_counter()
     found = run(settings)
     found.remarks.append(f"seed {settings.seed}, {duration(time.perf_counter() - start)} in all")
     print(report(found, settings, began))
-    if path is not None:
+    if given.json is not None:
         facts = {
             "machine": began,
             "sizes": settings.sizes,
@@ -233,11 +249,13 @@ def main(words: list[str] | None = None) -> int:
             "targets": [line.to_dict() for line in found.lines],
             "remarks": found.remarks,
         }
-        path.write_text(json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    if figure is not None:
+        given.json.write_text(json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    if given.figure is not None:
         from benchmarks.figure import draw
 
-        draw(found.rows, figure)
+        draw(found.rows, given.figure)
+    for page in given.write:
+        write(page, sections(found, settings, began))
     wrong = any(row.agrees is False for row in found.rows) or any(row.same is False for row in found.device)
     return 1 if wrong else 0
 

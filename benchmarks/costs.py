@@ -5,21 +5,19 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import trueness
-from benchmarks.data import Data, make
-from benchmarks.item import NUMBA, PLAIN
+from benchmarks.data import Data
+from benchmarks.item import NUMBA, PLAIN, WARM_UP_ROWS
 from benchmarks.ours import load_numba, without_numba
-from benchmarks.timing import WARM_UP_ROWS
 
 MIB = 1 << 20
 
-_IMPORT = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
+_IMPORT = "import time; start = time.process_time(); {}; print(time.process_time() - start)"
 _IMPORTS = {
     "numpy": "import numpy",
     "trueness": "import numpy, trueness",
@@ -89,24 +87,8 @@ def _peak(call: Callable[[], Any]) -> float:
         tracemalloc.stop()
 
 
-def assess_seconds(sizes: tuple[int, ...]) -> dict[int, float]:
-    """Seconds of `assess` with its default intervals, tests and floors; the shorter of two runs after a small one."""
-    found = {}
-    for n in sizes:
-        data = make("miscalibrated", n, 0)
-        trueness.assess(data.y[:1000], data.f[:1000])
-        found[n] = min(_seconds(lambda data=data: trueness.assess(data.y, data.f)) for _ in range(2))
-    return found
-
-
-def _seconds(call: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 def import_seconds(repeats: int) -> dict[str, float]:
-    """Median seconds of each of _IMPORTS, in fresh processes that take turns after a first round."""
+    """Median CPU seconds of each of _IMPORTS, in fresh processes that take turns after a first round."""
     times: dict[str, list[float]] = {name: [] for name in _IMPORTS}
     for turn in range(repeats + 1):
         for name, found in times.items():

@@ -62,7 +62,7 @@ def _rounded(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
 
 
 def _rare(rng: np.random.Generator, n: int) -> tuple[Floats, Floats]:
-    f = rng.beta(5, 500, n)
+    f = rng.beta(2, 200, n)
     return f, f
 
 
@@ -79,7 +79,7 @@ DESCRIPTIONS = MappingProxyType(
     {
         "uniform": "calibrated, scores uniform on [0, 1]",
         "rounded": "calibrated, uniform scores rounded to 0.01",
-        "rare": "calibrated, scores from Beta(5, 500)",
+        "rare": "calibrated, scores from Beta(2, 200)",
         "miscalibrated": "uniform scores f, outcomes with probability f^1.3",
     }
 )

@@ -13,6 +13,7 @@ import trueness
 from benchmarks.data import Data
 from benchmarks.item import ENGINES, NUMBA, Item
 from benchmarks.ours import load_numba
+from benchmarks.targets import PARQUET, TENSORS
 
 COLUMNS = {"outcome": "y", "prediction": "p"}
 SPARK_ROWS = 10**7
@@ -163,7 +164,7 @@ def engines(*, spark: bool = True) -> list[Item]:
         _item("DuckDB, over Parquet", _duckdb, _frame),
         _item("Dask, 16 partitions", _dask, _frame),
         *([_item("Spark, one process", _spark, _frame, SPARK_ROWS)] if spark else []),
-        _item("torch, CPU", _tensors, _by_tensors),
-        _item("Parquet file", _parquet, _file),
+        _item(TENSORS, _tensors, _by_tensors),
+        _item(PARQUET, _parquet, _file),
         _item("csv file", _csv, _file, SPARK_ROWS),
     ]

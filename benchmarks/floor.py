@@ -13,11 +13,11 @@ import numpy as np
 import trueness
 from benchmarks.data import Data
 from benchmarks.item import Item, within
+from benchmarks.targets import FLOOR
 from trueness.engines.arrays.workers import in_threads
 from trueness.summary.ruler import SLOTS, ZONE_OFFSET, ruler
 from trueness.summary.summary import Summary, integer_summary
 
-BY = "C, AVX2"
 _THREADS = 8
 _STEP = 4
 
@@ -63,4 +63,4 @@ def summary(d: Data) -> Summary:
 def items() -> list[Item]:
     """The floor of `summarize`."""
     value = lambda found, d: trueness.brier_score(found)  # noqa: E731
-    return [Item(measure="summarize", by=BY, run=summary, value=value, check=within(), load=load)]
+    return [Item(measure="summarize", by=FLOOR, run=summary, value=value, check=within(), load=load)]

@@ -12,6 +12,9 @@ INSTALL = "pip install 'trueness[bench]'"
 NUMBA = "trueness + numba"
 PLAIN = "trueness"
 ENGINES = "engines"
+WAITING = "waiting"
+
+WARM_UP_ROWS = 1 << 17  # enough for the compiled kernels to be used, and so compiled
 
 Check = Callable[[Any, Data, float], tuple[bool, str]]
 
@@ -39,6 +42,7 @@ class Item:
     around: Callable[[], AbstractContextManager[Any]] = nullcontext
     prepare: Callable[[Data], Any] = lambda data: None  # untimed, once for the rows
     most: int | None = None  # rows beyond which it is left out
+    warm_up: int = WARM_UP_ROWS  # rows of a first run, which imports and compiles; 0 for none
     load: Callable[[], Any] = lambda: None  # imports what it needs; ImportError when that is not installed
 
     @property

@@ -8,13 +8,12 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.data import Data, power
 from benchmarks.item import INSTALL, Item
 
 SLOW = 5.0  # seconds from which one run is enough
-WARM_UP_ROWS = 1 << 17  # enough for the compiled kernels to be used, and so compiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,9 @@ class Timed:
 
     item: Item
     first: float | None = None  # first run on these rows
+    first_cpu: float = 0.0
     times: list[float] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)  # seconds of all threads, of the same runs
     reads: list[float] = field(default_factory=list)  # *read* just before each of them
     result: Any = None
     note: str = ""
@@ -81,11 +82,19 @@ def read(data: Data) -> float:
     return float(data.y.sum() + data.f.sum())
 
 
-def clock(call: Callable[[Data], Any], data: Data) -> tuple[float, Any]:
-    """Seconds that a call takes, and its result."""
-    start = time.perf_counter()
+class Clocked(NamedTuple):
+    """What one call took and gave."""
+
+    seconds: float
+    cpu: float  # seconds of all threads
+    result: Any
+
+
+def clock(call: Callable[[Data], Any], data: Data) -> Clocked:
+    """Time a call."""
+    cpu, start = time.process_time(), time.perf_counter()
     result = call(data)
-    return time.perf_counter() - start, result
+    return Clocked(time.perf_counter() - start, time.process_time() - cpu, result)
 
 
 def measure(items: list[Item], data: Data, plan: Plan, tell: Callable[[str], None]) -> list[Timed]:
@@ -100,7 +109,7 @@ def measure(items: list[Item], data: Data, plan: Plan, tell: Callable[[str], Non
     left = {id(entry): plan.rounds(entry.first) for entry in found if not entry.note and entry.first is not None}
     for entry in found:
         if left.get(id(entry)) == 1:  # slow: the run just made is its only one
-            entry.times, left[id(entry)] = [entry.first or 0.0], 0
+            entry.times, entry.cpu, left[id(entry)] = [entry.first or 0.0], [entry.first_cpu], 0
     while any(left.values()):
         for entry in found:
             if left.get(id(entry)):
@@ -115,12 +124,13 @@ def measure(items: list[Item], data: Data, plan: Plan, tell: Callable[[str], Non
 def _first(entry: Timed, data: Data) -> None:
     entry.item.load()
     with entry.item.around():
-        head = data.head(WARM_UP_ROWS)
-        entry.item.prepare(head)
-        entry.item.run(head)  # imports, compilation
+        head = data.head(entry.item.warm_up)
+        if len(head):
+            entry.item.prepare(head)
+            entry.item.run(head)  # imports, compilation
         entry.item.prepare(data)
-        entry.reads = [clock(read, data)[0] for _ in range(3)]
-        entry.first, entry.result = clock(entry.item.run, data)
+        entry.reads = [clock(read, data).seconds for _ in range(3)]
+        entry.first, entry.first_cpu, entry.result = clock(entry.item.run, data)
 
 
 def _again(entry: Timed, data: Data) -> None:
@@ -128,10 +138,11 @@ def _again(entry: Timed, data: Data) -> None:
         entry.reads = []
     with entry.item.around():
         read(data)  # so that the next one and the item find the caches alike, whoever ran before
-        before, _ = clock(read, data)
-        seconds, entry.result = clock(entry.item.run, data)
+        before = clock(read, data).seconds
+        seconds, cpu, entry.result = clock(entry.item.run, data)
     entry.reads.append(before)
     entry.times.append(seconds)
+    entry.cpu.append(cpu)
 
 
 def _attempt(entry: Timed, action: Callable[[], None], cap: float) -> None:

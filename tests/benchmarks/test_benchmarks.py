@@ -10,9 +10,14 @@ from conftest import ROOT
 
 import trueness
 from benchmarks import floor
+from benchmarks.classes import class_table, make_table
 from benchmarks.data import make
+from benchmarks.table import Row
+from benchmarks.targets import TARGETS
+from benchmarks.waiting import waiting_table
 
 PEERS = {"relplot": ("relplot",), "torchmetrics": ("torchmetrics",), "netcal": ("netcal",), "scikit-learn": ("sklearn",)}
+REPORTS = {"relplot", "probcal", "calibre"}
 ABSENT = "not installed (pip install 'trueness[bench]')"
 
 
@@ -72,10 +77,11 @@ def test_every_line_has_figures_or_says_why_not(quick):
         if row["seconds"] is None:
             assert row["note"] == ABSENT
             optional = {"trueness + numba", "Monte Carlo, torch", "Monte Carlo, torch float32", "torch, CPU"}
-            assert row["by"] in {*PEERS, *optional}
+            assert row["by"] in {*PEERS, *REPORTS, *optional}
             assert ABSENT in page
         else:
             assert row["seconds"] > 0
+            assert row["measure"] == "read" or row["cpu"] >= 0
             assert row["ratio"] == pytest.approx(row["seconds"] / row["read"])
             assert row["value"] is not None
             assert row["runs"] >= 1
@@ -94,7 +100,7 @@ def test_values_agree(quick):
 def test_every_target_is_listed_with_figure_or_reason(quick):
     page, facts = quick
     targets = {line["work"]: line for line in facts["targets"]}
-    assert len(targets) == 23
+    assert len(targets) == len(TARGETS) + 9  # and classes, memory, import (2), disk (3), CUDA (2)
     for work, line in targets.items():
         assert work in page
         assert line["target"] in page
@@ -102,6 +108,10 @@ def test_every_target_is_listed_with_figure_or_reason(quick):
         assert line["measured"] is not None or line["why"]
     assert targets["extra memory of summarize, 1e5 rows"]["measured"] > 0
     assert targets["import trueness, beyond import numpy"]["measured"] is not None
+    for name in ("confidence_interval", "assess", "compare"):
+        for case in ("uniform", "rare"):
+            assert targets[f"{name}, {case}, 1e3 rows"]["measured"] >= 0
+            assert targets[f"{name}, {case}, 1e6 rows"]["why"] == "not measured: needs 1e6 rows"
 
 
 @pytest.mark.full
@@ -115,6 +125,36 @@ def test_what_is_not_installed_is_listed(tmp_path):
     assert {by for by, note in notes.items() if note == ABSENT} == {*PEERS, "trueness + numba"}
     assert notes["trueness"] == "reference"
     assert f"numba: {ABSENT}" in done.stdout
+
+
+@pytest.mark.full
+def test_tables_of_a_page_are_replaced_and_the_rest_stays(tmp_path):
+    page = tmp_path / "page.md"
+    places = [f"<!-- benchmarks: {name} -->\nold\n<!-- benchmarks: end -->" for name in ("import", "targets", "disk")]
+    page.write_text("\n\n".join(["Before.", *places, "After."]), encoding="utf-8")
+    done = run("--quick", "--only", "import", "--write", str(page))
+    assert done.returncode == 0, done.stderr + done.stdout
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"Before.\n\n{places[0]}\n\n<!-- benchmarks: targets -->\n```text\ntarget ")
+    assert text.endswith(f"{places[2]}\n\nAfter.")
+
+
+def test_the_waiting_times_of_a_page():
+    facts = {"case": "rare", "measure": "waiting, assess", "read": 1.0}
+    rows = [Row(rows=n, by="trueness + numba", seconds=n / 1e4, **facts) for n in (1000, 10_000)]
+    rows.append(Row(rows=1000, by="probcal", note="stopped: over the cap of 60 s", **facts))
+    head, _, ours, *_, probcal, _ = waiting_table(rows, "rare").splitlines()
+    assert head == "| | 10³ | 10⁴ rows |"
+    assert ours == "| `assess`: verdict, intervals, tests, noise floors | 100 ms | 1 s |"
+    assert probcal == "| probcal's `evaluate`, bootstrap of 1000 | over the cap of 60 s |  |"
+
+
+def test_the_class_wise_table_is_that_of_each_class():
+    labels, table = make_table(500, 3, 0)
+    assert table.sum(axis=1) == pytest.approx(1)
+    y, f = labels == 1, table[:, 1]
+    test = trueness.calibration_test(y, f, rng=0)
+    assert class_table(labels, table)[1] == (trueness.smooth_ece(y, f), trueness.ecce_r(y, f), test.pvalue)
 
 
 def test_a_fast_wrong_answer_shows():

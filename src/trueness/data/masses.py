@@ -7,7 +7,7 @@ from typing import Literal, Protocol, Self
 import numpy as np
 
 from trueness._types import Floats
-from trueness.data.scales import LOGIT_CLIP, Scale, Window
+from trueness.data.scales import LOGIT_CLIP, UNIT, Scale, Window
 from trueness.engines.arrays.grid import ORDERS, collapse, grid_moments
 from trueness.inputs.rows import Arrays
 from trueness.summary.summary import Summary
@@ -46,15 +46,38 @@ class Masses(Protocol):
         """The same where a kernel's width is known to be no less than this."""
 
 
+class RowSource(Protocol):
+    """Rows whose masses are wanted."""
+
+    @property
+    def arrays(self) -> Arrays:
+        """The usable rows."""
+
+    @property
+    def n(self) -> int:
+        """How many these are."""
+
+    @property
+    def total(self) -> float:
+        """W, the sum of the weights."""
+
+    def residual_moments(self, cells: int) -> Floats | None:
+        """Moments [p, cell] of y − f on so many cells of [0, 1], where no row need be looked at before; else None."""
+
+
 @dataclass(frozen=True)
 class RowMasses:
     """Masses of rows."""
 
-    arrays: Arrays
-    total: float
+    source: RowSource
     scale: Scale
     kinds: tuple[Kind, ...]
     pointwise = True
+
+    @property
+    def arrays(self) -> Arrays:
+        """The rows, checked."""
+        return self.source.arrays
 
     def at_resolution(self, bandwidth: float) -> Self:
         """Rows are as fine as can be."""
@@ -70,7 +93,7 @@ class RowMasses:
     @property
     def rows(self) -> int:
         """How many rows there are."""
-        return len(self.arrays.f)
+        return self.source.n
 
     def _mass(self, kind: Kind, a: int, b: int) -> Floats:
         """Masses of rows a…b, not yet divided by the total weight."""
@@ -83,11 +106,16 @@ class RowMasses:
 
     def tables(self, window: Window, cells: int, finest: float) -> list[Floats]:
         """For each kind the moments [p, cell] on a grid over the window."""
+        total = self.source.total
+        if self.kinds == ("residual",) and self.scale.reflects and window == UNIT:
+            moments = self.source.residual_moments(cells)
+            if moments is not None:
+                return [moments / total]
         f = self.arrays.f
 
         def place(a: int, b: int) -> Floats:
             x = self.scale.position(f[a:b])
-            return x if window.length == 1.0 and window.low == 0.0 else (x - window.low) / window.length
+            return x if window == UNIT else (x - window.low) / window.length
 
         def chunk(a: int, b: int) -> tuple[Floats, tuple[Floats, ...]]:
             return place(a, b), tuple(self._mass(kind, a, b) for kind in self.kinds)
@@ -102,13 +130,13 @@ class RowMasses:
             tables = [both[:, cells:], both[:, :cells]]
         else:
             tables = grid_moments(len(f), chunk, cells)
-        return [table / self.total for table in tables]
+        return [table / total for table in tables]
 
     def points(self) -> tuple[Floats, list[Floats]]:
         """Positions of the distinct scores in order, and the mass of each kind there."""
         data = self.arrays
         runs = collapse(data.f, data.y, data.w, soft=data.soft)
-        total = self.total
+        total = self.source.total
         ones = runs.weight * runs.f + runs.e
         kinds = {"residual": runs.e, "outcome": ones, "counter": runs.weight * (1 - runs.f) - runs.e}
         return self.scale.position(runs.f), [kinds[kind] / total for kind in self.kinds]

@@ -5,12 +5,12 @@ only cells whose bound passes the best edge value can hold an extreme; just thei
 (ties, rare events) their cells are cut finer, and parts that hold a single score need no sorting.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trueness._types import Floats, Ints
-from trueness.engines.arrays.grid import collapse, lone_scores, refine_cells, rows_in_slots
+from trueness.engines.arrays.grid import collapse, lone_scores, refine_cells, taken_in_slots
 from trueness.inputs.rows import Arrays
 from trueness.summary.extremes import Extremes
 from trueness.summary.ruler import Ruler
@@ -19,6 +19,7 @@ from trueness.summary.summary import Summary
 
 _PARTS = 8  # of a cell that is cut, or more
 _PLACES = 1 << 15  # parts in all that a cache holds
+_SHARE = 8  # what part of the rows may be copied
 FEW = 1 << 17  # candidate rows that are sorted; more are cut finer first, which costs less
 
 
@@ -34,7 +35,7 @@ def from_rows(rows: Arrays, total: float, summary: Summary | None) -> Extremes:
     """Extremes of C over all rows; with their summary, only rows of cells that may hold one are sorted."""
     if summary is None:
         all_scores = Spans(*np.zeros((5, 1)))
-        return _sorted(Extremes(), rows, total, slice(None), np.zeros(1), np.full(1, np.inf), all_scores)
+        return _sorted(Extremes(), rows, total, np.zeros(1), np.full(1, np.inf), all_scores)
     cells = cell_spans(summary)
     candidate = cells.may_hold(Extremes().over(cells.end, cells.end, cells.after))
     known = Extremes()
@@ -47,11 +48,12 @@ def from_rows(rows: Arrays, total: float, summary: Summary | None) -> Extremes:
         candidate &= ~alone
     if not candidate.any():
         return known
-    chosen, cells = summary.cells[candidate], cells.pick(candidate)
-    if summary.rows[candidate].sum() > FEW:
+    chosen, cells, count = summary.cells[candidate], cells.pick(candidate), summary.rows[candidate].sum()
+    if count <= summary.n // _SHARE:
+        rows = taken_in_slots(rows, summary.ruler, summary.ruler.slot_of_cell[chosen])
+    if count > FEW:
         return _refined(known, rows, total, summary.ruler, chosen, cells)
-    taken = rows_in_slots(rows.f, summary.ruler, summary.ruler.slot_of_cell[chosen])
-    return _sorted(known, rows, total, taken, *_edges(summary.ruler, chosen), cells)
+    return _sorted(known, rows, total, *_edges(summary.ruler, chosen), cells)
 
 
 def _edges(on: Ruler, cells: Ints) -> tuple[Floats, Floats]:
@@ -83,16 +85,14 @@ def _refined(known: Extremes, rows: Arrays, total: float, on: Ruler, chosen: Int
     k, u = on.k[cell], on.unit[cell]
     low = np.maximum(low, (k + part / parts) / u)
     high = np.where(part == parts - 1, high, np.minimum(high, (k + (part + 1) / parts) / u))
-    taken = rows_in_slots(rows.f, on, on.slot_of_cell[cell])
-    scores = rows.f[taken]
-    taken = taken[scores < high[np.searchsorted(low, scores, side="right") - 1]]
-    return _sorted(known, rows, total, taken, low, high, inside.pick(candidate))
+    rows = taken_in_slots(rows, on, on.slot_of_cell[cell])
+    near = rows.f < high[np.searchsorted(low, rows.f, side="right") - 1]
+    rows = replace(rows, f=rows.f[near], y=rows.y[near], w=None if rows.w is None else rows.w[near])
+    return _sorted(known, rows, total, low, high, inside.pick(candidate))
 
 
-def _sorted(
-    known: Extremes, rows: Arrays, total: float, taken: Ints | slice, low: Floats, high: Floats, spans: Spans
-) -> Extremes:
-    """Extremes of those found and of C at the scores of the rows taken that lie in ranges [low, high)."""
-    runs = collapse(rows.f[taken], rows.y[taken], None if rows.w is None else rows.w[taken], soft=rows.soft)
+def _sorted(known: Extremes, rows: Arrays, total: float, low: Floats, high: Floats, spans: Spans) -> Extremes:
+    """Extremes of those found and of C at the scores of the rows that lie in ranges [low, high)."""
+    runs = collapse(rows.f, rows.y, rows.w, soft=rows.soft)
     start, stop = np.searchsorted(runs.f, low), np.searchsorted(runs.f, high)
     return spans.extremes(known, runs, total, start, stop)

@@ -20,7 +20,7 @@ from trueness.data.points import (
 from trueness.data.row_extremes import from_rows
 from trueness.data.scales import Scale
 from trueness.engines.arrays.bins import BinSums, bin_sums
-from trueness.engines.arrays.grid import Runs, collapse
+from trueness.engines.arrays.grid import Runs, collapse, residual_moments
 from trueness.engines.arrays.summarize import nothing_odd, reduce_rows
 from trueness.engines.arrays.workers import total_of
 from trueness.inputs.rows import Arrays, Rows, read_rows
@@ -49,7 +49,8 @@ class RowSample:
 
     @property
     def n(self) -> int:
-        return len(self.arrays.f)
+        rows = self.given  # without weights each counts, or is refused
+        return len(rows) if rows.w is None and rows.nan == "raise" else len(self.arrays.f)
 
     @property
     def soft(self) -> bool:
@@ -79,14 +80,18 @@ class RowSample:
 
     @cached_property
     def total(self) -> float:
-        a = self.arrays
-        return float(len(a.f)) if a.w is None else float(a.w.sum())
+        w = None if self.given.w is None else self.arrays.w
+        return float(self.n) if w is None else float(w.sum())
 
     def has_bins(self, count: int) -> bool:
         return True
 
     def bin_sums(self, bins: int) -> BinSums | None:
-        return None if self.small else bin_sums(self.given, bins)
+        return bin_sums(self.given, bins)
+
+    def residual_moments(self, cells: int) -> Floats | None:
+        """Moments of y − f on so many cells of [0, 1], where no row need be looked at before; else None."""
+        return residual_moments(self.given, cells)
 
     def rows(self, what: str, names: tuple[str, str, str] | None = None) -> "RowSample":
         return self
@@ -111,7 +116,7 @@ class RowSample:
         return points_of_rows(self.arrays) if self.n <= ROWS else points_of_summary(self.summary())
 
     def masses(self, scale: Scale, kinds: tuple[Kind, ...], resolution: float = 0.0) -> Masses:
-        return RowMasses(self.arrays, self.total, scale, kinds)
+        return RowMasses(self, scale, kinds)
 
     @cached_property
     def extremes(self) -> Extremes:

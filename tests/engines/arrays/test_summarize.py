@@ -13,6 +13,7 @@ from trueness import binned_ece, ecce, smooth_ece, summarize
 from trueness.engines.arrays import compiled, grid, plain, workers
 from trueness.engines.arrays import summarize as arrays
 from trueness.errors import TruenessError
+from trueness.inputs.rows import read_rows
 from trueness.summary.ruler import ruler
 
 
@@ -280,6 +281,34 @@ def test_grid_moments_against_direct_sums(engine, cells):
         for table, mass in zip(tables, masses, strict=True):
             for p in range(grid.ORDERS):
                 assert table[p] == pytest.approx(np.bincount(k, mass * d**p, minlength=cells), abs=1e-12)
+
+
+@pytest.mark.parametrize("label", [bool, np.uint8, np.int8, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("score", [np.float32, np.float64])
+def test_residuals_on_a_grid_have_the_same_bits(engine, monkeypatch, label, score):
+    monkeypatch.setattr(grid, "_THREADS", 1)
+    y, f, _ = at_every_edge(())
+    y, f = y[: 1 << 15].astype(label), f[: 1 << 15].astype(score)  # one piece: pieces are added in another order
+    rows = read_rows(y, f)
+    e = y.astype(np.float64) - f.astype(np.float64)
+    tables = [*grid.grid_moments(len(f), lambda a, b: (f[a:b].astype(np.float64), (e[a:b],)), 2**12)]
+    for name in ("plain", "compiled"):
+        engine(name)
+        tables.append(grid.residual_moments(rows, 2**12))
+    assert np.array_equal(tables[0], tables[1])
+    assert np.array_equal(tables[0], tables[2])
+
+
+@pytest.mark.parametrize("name", ["plain", "compiled"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -0.1, 1.5, 1 + 2**-52])
+def test_residuals_of_rows_that_must_be_judged_first(engine, name, value):
+    engine(name)
+    y, f, _ = at_every_edge(())
+    for column in (f, y := y.astype(float)):
+        spoilt = column.copy()
+        spoilt[-1] = value
+        assert grid.residual_moments(read_rows(*((y, spoilt) if column is f else (spoilt, f))), 64) is None
+    assert grid.residual_moments(read_rows(y, f, np.ones(len(f))), 64) is None
 
 
 @pytest.mark.parametrize("name", ["plain", "compiled"])

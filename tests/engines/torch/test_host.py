@@ -28,10 +28,13 @@ LABELS = RNG.integers(0, 2, len(SCORES))
 DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"]
 
 
-@pytest.fixture(params=["plain", "compiled"])
+@pytest.fixture(params=["plain", "compiled", "in threads"])
 def engine(request, monkeypatch):
-    monkeypatch.setattr(host, "accelerator", lambda n: compiled if request.param == "compiled" else None)
+    monkeypatch.setattr(host, "accelerator", lambda n: None if request.param == "plain" else compiled)
     monkeypatch.setattr(host, "_PIECE", 10_000)
+    if request.param == "in threads":
+        monkeypatch.setattr(host, "PAYS_ONCE_LOADED", 1000)
+        monkeypatch.setattr(host, "_PIECE", 512)
 
 
 def judged(sums, y, f, w=None):

@@ -46,7 +46,7 @@ def bin_sums(rows: Rows, bins: int) -> BinSums | None:
             total[:, 3] += part[:, 2] & ((1 << _LOW) - 1)
         return total
 
-    parts = in_threads(0, len(rows), _THREADS, work)
+    parts = in_threads(0, len(rows), min(_THREADS, -(-len(rows) // _PIECE)), work)
     if any(part is None for part in parts):
         return None
     n, outcomes, high, low = sum(parts).T

@@ -10,6 +10,7 @@ from typing import Any
 import numba
 import numpy as np
 from llvmlite import ir
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 from trueness.summary.ruler import COARSE, END, FINE, SLOTS, ZONE_OFFSET
@@ -145,14 +146,70 @@ def _binned(f, y, bins, table):  # type: ignore[no-untyped-def]
     return bad
 
 
-# Four numbers are added as one vector: from a loop over them numba makes four additions.
+# Four numbers are added as one vector: from a loop over them numba makes four additions. Many sums of a row are computed by
+# columns, which vectorises, and turned into rows; four vectorise as they are. Vectors of eight are slower to add to memory.
 _INTEGERS, _FLOATS = (ir.VectorType(kind, 4) for kind in (ir.IntType(64), ir.DoubleType()))
 
 
-def _vector(context: Any, builder: Any, array: Any, of: Any, index: Any, vectors: int, kind: Any) -> Any:
-    """The address of a row, of so many vectors, of an array."""
+def _address(context: Any, builder: Any, array: Any, of: Any, index: Any, kind: Any) -> Any:
+    """Where vector number `index` of an array is."""
     data = context.make_array(of)(context, builder, array).data
-    return builder.gep(builder.bitcast(data, kind.as_pointer()), [builder.mul(index, ir.Constant(ir.IntType(64), vectors))])
+    return builder.gep(builder.bitcast(data, kind.as_pointer()), [index])
+
+
+def _whole(number: int) -> Any:
+    return ir.Constant(ir.IntType(64), number)
+
+
+def _each_row(context: Any, builder: Any, columns: Any, of: Any, vectors: int, use: Callable[[Any, int, Any], None]) -> None:
+    """Call use(row, k, vector) with each row's vectors, of which there are so many, from the columns of a batch."""
+
+    def shuffled(a: Any, b: Any, *order: int) -> Any:
+        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), 4), order))
+
+    with cgutils.for_range(builder, _whole(_BATCH // 4)) as loop:
+        for k in range(vectors):
+            places = [builder.add(loop.index, _whole((4 * k + j) * _BATCH // 4)) for j in range(4)]
+            a, b, c, d = (builder.load(_address(context, builder, columns, of, place, _FLOATS), align=8) for place in places)
+            pairs = [(shuffled(a, b, *order), shuffled(c, d, *order)) for order in ((0, 4, 2, 6), (1, 5, 3, 7))]
+            rows = [shuffled(*pair, *half) for half in ((0, 1, 4, 5), (2, 3, 6, 7)) for pair in pairs]
+            for j, vector in enumerate(rows):
+                use(builder.add(builder.mul(loop.index, _whole(4)), _whole(j)), k, vector)
+
+
+@intrinsic(prefer_literal=True)
+def turn_into_rows(_, columns, vectors, terms):  # type: ignore[no-untyped-def]
+    """Write the columns of a batch, [4·vectors, _BATCH], as rows, [_BATCH, 4·vectors]."""
+    count = vectors.literal_value
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def write(row: Any, k: int, vector: Any) -> None:
+            place = builder.add(builder.mul(row, _whole(count)), _whole(k))
+            builder.store(vector, _address(context, builder, arguments[2], signature.args[2], place, _FLOATS), align=8)
+
+        _each_row(context, builder, arguments[0], signature.args[0], count, write)
+        return context.get_dummy_value()
+
+    return numba.void(columns, vectors, terms), code
+
+
+@intrinsic(prefer_literal=True)
+def add_columns(_, table, places, columns, vectors):  # type: ignore[no-untyped-def]
+    """Add the rows of a whole batch, given as columns, to these rows of the table, one after the other."""
+    count = vectors.literal_value
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        to = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+
+        def add(row: Any, k: int, vector: Any) -> None:
+            place = builder.mul(builder.sext(builder.load(builder.gep(to, [row])), ir.IntType(64)), _whole(count))
+            sums = _address(context, builder, arguments[0], signature.args[0], builder.add(place, _whole(k)), _FLOATS)
+            builder.store(builder.fadd(builder.load(sums, align=8), vector), sums, align=8)
+
+        _each_row(context, builder, arguments[2], signature.args[2], count, add)
+        return context.get_dummy_value()
+
+    return numba.void(table, places, columns, vectors), code
 
 
 @intrinsic
@@ -160,12 +217,10 @@ def add_whole(_, table, row, terms, term):  # type: ignore[no-untyped-def]
     """Add v of four floats 2^52 + v to four integers."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place, given = (
-            _vector(context, builder, arguments[k], signature.args[k], arguments[k + 1], 1, _INTEGERS) for k in (0, 2)
-        )
+        to, given = (_address(context, builder, arguments[k], signature.args[k], arguments[k + 1], _INTEGERS) for k in (0, 2))
         none = ir.Constant(_INTEGERS, [int(np.float64(_TWO52).view(np.int64))] * 4)
         numbers = builder.sub(builder.load(given, align=8), none)
-        builder.store(builder.add(builder.load(place, align=8), numbers), place, align=8)
+        builder.store(builder.add(builder.load(to, align=8), numbers), to, align=8)
         return context.get_dummy_value()
 
     return numba.void(table, row, terms, term), code
@@ -176,12 +231,11 @@ def add_floats(_, table, row, terms, term):  # type: ignore[no-untyped-def]
     """Add twelve floats to twelve."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place, given = (
-            _vector(context, builder, arguments[k], signature.args[k], arguments[k + 1], 3, _FLOATS) for k in (0, 2)
-        )
-        for third in (ir.Constant(ir.IntType(64), j) for j in range(3)):
-            to, term = (builder.gep(address, [third]) for address in (place, given))
-            builder.store(builder.fadd(builder.load(to, align=8), builder.load(term, align=8)), to, align=8)
+        for k in range(3):
+            place, given = (builder.add(builder.mul(index, _whole(3)), _whole(k)) for index in (arguments[1], arguments[3]))
+            to = _address(context, builder, arguments[0], signature.args[0], place, _FLOATS)
+            numbers = builder.load(_address(context, builder, arguments[2], signature.args[2], given, _FLOATS), align=8)
+            builder.store(builder.fadd(builder.load(to, align=8), numbers), to, align=8)
         return context.get_dummy_value()
 
     return numba.void(table, row, terms, term), code
@@ -201,23 +255,23 @@ def _settle(row, block, total, lost):  # type: ignore[no-untyped-def]
         block[row, j] = 0.0
 
 
-def _fill_terms(x, label, weight, r, terms):  # type: ignore[no-untyped-def]
+def _fill_terms(x, label, weight, r, columns, i):  # type: ignore[no-untyped-def]
     """A row's share of each of FLOAT_SUMS (`plain.float_terms`, one row)."""
     e = label - x
     we = weight * e
     ww = weight * weight
     square = r * r
-    terms[0] = weight
-    terms[1] = weight * r
-    terms[2] = weight * square
-    terms[3] = we
-    terms[4] = we * r
-    terms[5] = we * square
-    terms[6] = weight * (label * label)
-    terms[7] = max(we, 0.0)
-    terms[8] = ww
-    terms[9] = ww * (x * (1.0 - x))
-    terms[10] = ww * (e * e)
+    columns[0, i] = weight
+    columns[1, i] = weight * r
+    columns[2, i] = weight * square
+    columns[3, i] = we
+    columns[4, i] = we * r
+    columns[5, i] = we * square
+    columns[6, i] = weight * (label * label)
+    columns[7, i] = max(we, 0.0)
+    columns[8, i] = ww
+    columns[9, i] = ww * (x * (1.0 - x))
+    columns[10, i] = ww * (e * e)
 
 
 def _soft(f, y, w, cut, extra_before, extra, block, total, lost):  # type: ignore[no-untyped-def]
@@ -226,6 +280,7 @@ def _soft(f, y, w, cut, extra_before, extra, block, total, lost):  # type: ignor
     Returns how many rows were left out as not plain, had zero weight, had soft labels.
     """
     slots = np.empty(_BATCH, np.int32)
+    columns = np.empty((12, _BATCH))
     terms = np.empty((_BATCH, 12))
     odd = 0
     zero = 0
@@ -245,8 +300,9 @@ def _soft(f, y, w, cut, extra_before, extra, block, total, lost):  # type: ignor
             bad += not usable
             soft += usable & (label > 0.0) & (label < 1.0)
             slots[i] = np.int32(slot if usable else 0.0)
-            fill_terms(x, label, weight, r, terms[i])
-            terms[i, 11] = 1.0
+            fill_terms(x, label, weight, r, columns, i)
+            columns[11, i] = 1.0
+        turn_into_rows(columns, 3, terms)
         for i in range(scores.size):
             row = np.int64(slots[i])
             if cut[row]:
@@ -271,6 +327,7 @@ def _soft(f, y, w, cut, extra_before, extra, block, total, lost):  # type: ignor
 def _soft_in_cells(f, y, w, extra_before, extra, rows, table):  # type: ignore[no-untyped-def]
     """Add rows to the plain sums of each cell, soft labels counted in the last column, one row after the other."""
     cells = np.empty(_BATCH, np.int64)
+    columns = np.empty((12, _BATCH))
     terms = np.empty((_BATCH, 12))
     for first in range(0, f.size, _BATCH):
         scores = f[first : first + _BATCH]
@@ -279,8 +336,9 @@ def _soft_in_cells(f, y, w, extra_before, extra, rows, table):  # type: ignore[n
         for i in range(scores.size):
             slot, r = slot_of(scores[i])
             cells[i] = np.int64(slot)
-            fill_terms(scores[i], labels[i], weights[i] if w.size else 1.0, r, terms[i])
-            terms[i, 11] = (labels[i] > 0.0) & (labels[i] < 1.0)
+            fill_terms(scores[i], labels[i], weights[i] if w.size else 1.0, r, columns, i)
+            columns[11, i] = (labels[i] > 0.0) & (labels[i] < 1.0)
+        turn_into_rows(columns, 3, terms)
         for i in range(scores.size):
             cells[i] += edges_below(scores[i], cells[i], extra_before, extra)
         for i in range(scores.size):
@@ -294,24 +352,44 @@ def _finish(block, total, lost):  # type: ignore[no-untyped-def]
             settle(row, block, total, lost)
 
 
+def _residuals(f, y, e):  # type: ignore[no-untyped-def]
+    """Write y − f to e; returns how many rows are not plain."""
+    bad = 0
+    for i in range(f.size):
+        x = f[i]
+        label = np.float64(y[i])
+        e[i] = label - x
+        bad += not ((x >= 0.0) & (x <= 1.0) & (label >= 0.0) & (label <= 1.0))
+    return bad
+
+
 def _spread(x, mass, table):  # type: ignore[no-untyped-def]
     """Add each mass at position x in [0, 1] to the moments table[cell, p] = Σ mass·d^p, d the place in the cell less ½."""
-    cells = table.shape[0]
-    orders = table.shape[1]
-    for i in range(x.size):
-        t = x[i] * cells
-        k = max(min(np.int64(t), cells - 1), 0)
-        d = t - k - 0.5
-        m = mass[i]
-        for p in range(orders):
-            table[k, p] += m
-            m *= d
+    cells = np.empty(_BATCH, np.int32)
+    columns = np.zeros((8, _BATCH))
+    most = table.shape[0] - 1.0
+    for first in range(0, x.size, _BATCH):
+        positions = x[first : first + _BATCH]
+        masses = mass[first : first + _BATCH]
+        for i in range(positions.size):
+            t = positions[i] * (most + 1.0)
+            k = max(min(np.floor(t), most), 0.0)
+            d = t - k - 0.5
+            cells[i] = np.int32(k)
+            m = masses[i]
+            for p in range(6):
+                columns[p, i] = m
+                m *= d
+        for i in range(positions.size, _BATCH):
+            cells[i] = 0
+            columns[:, i] = 0.0
+        add_columns(table, cells, columns, 2)
 
 
 def _mark(f, flags, taken):  # type: ignore[no-untyped-def]
     """Write the positions of rows in wanted slots to `taken`, which has room for one more; returns how many."""
     slots = np.empty(_BATCH, np.int32)
-    count = 0
+    count = np.uint64(0)  # an index without a sign need not be looked at
     for first in range(0, f.size, _BATCH):
         scores = f[first : first + _BATCH]
         for i in range(scores.size):
@@ -319,8 +397,8 @@ def _mark(f, flags, taken):  # type: ignore[no-untyped-def]
             slots[i] = np.int32(slot)
         for i in range(scores.size):
             taken[count] = first + i
-            count += flags[slots[i]]
-    return count
+            count += np.uint64(flags[np.uint32(slots[i])])
+    return np.int64(count)
 
 
 def _lone(f, score, mixed):  # type: ignore[no-untyped-def]
@@ -440,6 +518,12 @@ def soft_in_cells() -> Callable[..., Any]:
 def finish() -> Callable[..., Any]:
     """Moves what is left in the block sums to the totals."""
     return _compile(_finish, _F82, _F82, _F82)
+
+
+@lru_cache
+def residuals(y: np.dtype[Any]) -> Callable[..., Any]:
+    """y − f, and whether all rows are plain."""
+    return _compile(_residuals, _reading(np.dtype(np.float64)), _reading(y), _F8)
 
 
 @lru_cache

@@ -1,6 +1,7 @@
 """Second passes over rows that are already checked: moments on a uniform grid, and the rows of chosen cells."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import reduce
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
 from trueness.engines.arrays.workers import accelerator, in_threads, kernel_labels
+from trueness.inputs.rows import Arrays, Rows
 from trueness.summary.ruler import SLOTS, Ruler
 
 ORDERS = 6  # moments 0 … 5 of each cell
+_COLUMNS = 8  # of a table: two vectors
 _PIECE = 1 << 15
 _THREADS = 8
 
@@ -34,13 +37,43 @@ def grid_moments(n: int, chunk: Chunk, cells: int) -> list[Floats]:
         tables: list[Floats] = []
         for a in range(first, last, piece):
             x, masses = chunk(a, min(a + piece, last))
-            tables = tables or [np.zeros((cells, ORDERS)) for _ in masses]
+            tables = tables or [np.zeros((cells, _COLUMNS)) for _ in masses]
             for mass, table in zip(masses, tables, strict=True):
                 spread(np.ascontiguousarray(x), np.ascontiguousarray(mass), table)
         return tables
 
     results = [tables for tables in in_threads(0, n, 1 if compiled is None else _THREADS, work) if tables]
-    return [sum(tables[1:], start=tables[0]).T for tables in zip(*results, strict=True)]
+    return [sum(tables[1:], start=tables[0])[:, :ORDERS].T for tables in zip(*results, strict=True)]
+
+
+class OddRowMet(Exception):  # noqa: N818 - a signal, not an error
+    """A row was met that must be judged before it is used."""
+
+
+def residual_moments(rows: Rows, cells: int) -> Floats | None:
+    """Moments [p, cell] of y − f at the scores; None where some row must be judged first, or has a weight."""
+    compiled = accelerator(len(rows))
+
+    def chunk(a: int, b: int) -> tuple[Floats, tuple[Floats, ...]]:
+        f, y = np.ascontiguousarray(rows.f.chunk(a, b), dtype=np.float64), rows.y.chunk(a, b)
+        e = np.empty(len(f))
+        if compiled is not None:
+            y = kernel_labels(y)
+            odd = compiled.residuals(y.dtype)(f, y, e)
+        else:
+            np.subtract(y, f, out=e)
+            odd = not (f.min() >= 0 and f.max() <= 1 and y.min() >= 0 and y.max() <= 1)  # NaN fails
+        if odd:
+            raise OddRowMet
+        return f, (e,)
+
+    if rows.w is not None or not len(rows):
+        return None
+    try:
+        (moments,) = grid_moments(len(rows), chunk, cells)
+    except OddRowMet:
+        return None
+    return moments
 
 
 def _spread(x: Floats, mass: Floats, table: Floats) -> None:
@@ -48,22 +81,39 @@ def _spread(x: Floats, mass: Floats, table: Floats) -> None:
     t = x * cells
     k = np.clip(t.astype(np.int64), 0, cells - 1)
     d = t - k - 0.5
-    for p in range(table.shape[1]):
+    for p in range(ORDERS):
         table[:, p] += np.bincount(k, mass, minlength=cells)
         mass = mass * d
 
 
 def rows_in_slots(f: Floats, on: Ruler, slots: Ints) -> Ints:
     """Positions, ascending, of the rows whose dyadic slot is among these."""
+    positions = list(_in_slots(f, on, slots, lambda a, b, taken: a + taken))
+    return np.concatenate([np.zeros(0, dtype=np.int64), *positions])
+
+
+def taken_in_slots(rows: Arrays, on: Ruler, slots: Ints) -> Arrays:
+    """The rows whose dyadic slot is among these, in their order."""
+
+    def take(a: int, b: int, taken: Ints) -> tuple[Any, ...]:
+        return tuple(None if column is None else column[a:b][taken] for column in (rows.f, rows.y, rows.w))
+
+    f, y, w = zip(*_in_slots(rows.f, on, slots, take), strict=True)
+    return replace(rows, f=np.concatenate(f), y=np.concatenate(y), w=None if rows.w is None else np.concatenate(w), kept=None)
+
+
+def _in_slots(f: Floats, on: Ruler, slots: Ints, take: Callable[[int, int, Ints], Any]) -> Iterator[Any]:
+    """take(a, b, which of them) for each piece a … b of the rows whose slot is among these, while it is in the cache."""
     compiled = accelerator(len(f))
     flags = np.zeros(SLOTS, dtype=np.uint8)
     flags[slots] = 1
 
-    def work(first: int, last: int) -> list[Ints]:
-        return [a + _marked(f[a : min(a + _PIECE, last)], on, flags, compiled) for a in range(first, last, _PIECE)]
+    def work(first: int, last: int) -> list[Any]:
+        ends = ((a, min(a + _PIECE, last)) for a in range(first, last, _PIECE))
+        return [take(a, b, _marked(f[a:b], on, flags, compiled)) for a, b in ends]
 
-    parts = in_threads(0, len(f), _THREADS, work)
-    return np.concatenate([np.zeros(0, dtype=np.int64), *(p for part in parts for p in part)])
+    for part in in_threads(0, len(f), _THREADS, work):
+        yield from part
 
 
 def _marked(f: Floats, on: Ruler, flags: NDArray[np.uint8], compiled: ModuleType | None) -> Ints:

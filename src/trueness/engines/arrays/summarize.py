@@ -11,7 +11,7 @@ import numpy as np
 
 from trueness._types import Array, Floats, Ints
 from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
-from trueness.engines.arrays.workers import accelerator, in_threads, kernel_labels, kernel_scores
+from trueness.engines.arrays.workers import accelerator, hard_table, in_threads, kernel_labels, kernel_scores
 from trueness.errors import InputError
 from trueness.inputs.arguments import Reading
 from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
@@ -204,7 +204,7 @@ def _columns(rows: Rows, a: int, b: int) -> tuple[Array, Array, Array | None]:
 
 def _compiled_hard(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop: int) -> Summary:
     def work(first: int, last: int) -> tuple[Ints, _Rejects, HardSums | None]:
-        table = _aligned((2 * on.cells, 4))
+        table = hard_table(on.cells)
         odd_rows, rejects = None, _Rejects()
         for a in range(first, last, _PIECE):
             f, y, _ = _columns(rows, a, min(a + _PIECE, last))
@@ -222,14 +222,6 @@ def _compiled_hard(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop
     account = _merged([rejects for _, rejects, _ in results]).account(rows, 0)
     others = (odd_rows.summary() for _, _, odd_rows in results if odd_rows)
     return sum(others, start=integer_summary(table, on, **account))
-
-
-def _aligned(shape: tuple[int, int]) -> Ints:
-    """Zeros that begin at a cache line: a cell's eight integers, four a label, are one line."""
-    size = shape[0] * shape[1] * 8
-    memory = np.zeros(size + 64, dtype=np.uint8)
-    start = -memory.ctypes.data % 64
-    return memory[start : start + size].view(np.int64).reshape(shape)
 
 
 def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, start: int, stop: int) -> Summary:

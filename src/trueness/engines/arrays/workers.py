@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._types import Array
+from trueness._types import Array, Ints
 
 # Loading numba takes about half a second, a compiled pass saves about 10 ns a row: below these sizes NumPy is as good.
 PAYS_ONCE_LOADED = 1 << 18
@@ -21,9 +21,11 @@ _THREADS = 8
 
 def accelerator(n: int) -> ModuleType | None:
     """The compiled kernels, when numba is installed and n rows are enough to pay for them."""
-    loaded = "trueness.engines.arrays.compiled" in sys.modules
+    loaded = sys.modules.get("trueness.engines.arrays.compiled")
     if n < (PAYS_ONCE_LOADED if loaded else PAYS_TO_LOAD):
         return None
+    if loaded:
+        return loaded
     spec = find_spec("numba")
     if spec is None or spec.origin is None:  # absent, or a mere folder of that name
         return None
@@ -71,6 +73,14 @@ def total_of(n: int, part: Callable[[int, int], float]) -> float:
 
     pieces = -(-n // _TERMS)
     return math.fsum(x for sums in in_threads(0, pieces, min(_THREADS, pieces), work) for x in sums)
+
+
+def hard_table(cells: int) -> Ints:
+    """Zeros that begin at a cache line: a cell's eight integers, four a label, are one line."""
+    size = cells * 64
+    memory = np.zeros(size + 64, dtype=np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(np.int64).reshape(2 * cells, 4)
 
 
 def kernel_scores(f: Array) -> Array:

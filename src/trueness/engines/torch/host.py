@@ -8,12 +8,20 @@ import numpy as np
 
 from trueness._types import Array, Floats, Ints
 from trueness.engines.arrays.plain import float_terms, powers
-from trueness.engines.arrays.workers import PAYS_ONCE_LOADED, accelerator, kernel_labels, kernel_scores
+from trueness.engines.arrays.workers import (
+    PAYS_ONCE_LOADED,
+    accelerator,
+    hard_table,
+    in_threads,
+    kernel_labels,
+    kernel_scores,
+)
 
 if TYPE_CHECKING:
     import torch
 
 _PIECE = 1 << 16  # rows worked on at a time: what a cache holds
+_THREADS = 8
 _SMALLEST = 2.0**-280  # of numbers whose differences have squares above 0; smaller ones the expressions take for 0
 _ONES = np.zeros(0)  # weights of one, for compiled kernels
 
@@ -32,6 +40,12 @@ def add_plain(
         return
     # Once loaded, compiled kernels pay for any batch; to load them, all rows so far must be enough.
     compiled = accelerator(max(int(sums.codes.sum()) + len(f), PAYS_ONCE_LOADED))
+    if compiled is not None and not sums.floats and len(f) >= PAYS_ONCE_LOADED:
+        left = _add_many(sums, f, y, compiled)
+        sums.codes[0] += len(f) - len(left)
+        if len(left):
+            yield y[left], f[left], None
+        return
     for start in range(0, len(f), _PIECE):
         part = slice(start, start + _PIECE)
         scores, labels = _array(f[part]), _array(y[part])
@@ -52,6 +66,30 @@ def _array(x: "torch.Tensor") -> Array:
     return array
 
 
+def _add_many(sums: Any, f: "torch.Tensor", y: "torch.Tensor", compiled: ModuleType) -> Ints:
+    """Add many rows of hard labels, in threads with a table each; returns which are left."""
+    on = sums.on
+
+    def work(first: int, last: int) -> tuple[Ints, list[Ints]]:
+        table, left = hard_table(on.cells), [_NO_ROWS]
+        for a in range(first, last, _PIECE):
+            part = slice(a, min(a + _PIECE, last))
+            scores, labels = kernel_scores(_array(f[part])), kernel_labels(_array(y[part]))
+            kernel = compiled.hard(scores.dtype, labels.dtype)
+            if kernel(scores, labels, on.cut, on.extra_before, on.extra, False, table):
+                left.append(a + np.flatnonzero(~_is_usable(scores, labels)))
+        return table, left
+
+    results = in_threads(0, len(f), _THREADS, work)
+    by_cell = sums.table.numpy().reshape(-1, 8)
+    by_cell += sum(table for table, _ in results).reshape(-1, 8)[on.row_of_cell]
+    return np.concatenate([part for _, left in results for part in left])
+
+
+def _is_usable(f: Array, y: Array) -> Array:
+    return np.asarray((f >= 0) & (f <= 1) & ((y == 0) | (y == 1)))
+
+
 def _add_hard(sums: Any, f: Array, y: Array, compiled: ModuleType | None) -> Ints:
     """Add rows of hard labels; returns which are left."""
     import torch
@@ -62,7 +100,7 @@ def _add_hard(sums: Any, f: Array, y: Array, compiled: ModuleType | None) -> Int
         kernel = compiled.hard(f.dtype, y.dtype)
         if not kernel(f, y, on.cut, on.extra_before, on.extra, True, sums.table.numpy()):
             return _NO_ROWS
-    usable = (f >= 0) & (f <= 1) & ((y == 0) | (y == 1))
+    usable = _is_usable(f, y)
     left = np.flatnonzero(~usable)
     if compiled is None:
         if len(left):

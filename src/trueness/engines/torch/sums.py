@@ -88,15 +88,16 @@ class TensorSums:
         """No rows so far."""
         import torch
 
-        device = _home(torch.empty(0, device=device).device)
-        shape = (on.cells, len(FLOAT_SUMS) + 1) if floats else (2 * on.cells, 4)
-        return cls(
-            on,
-            floats,
-            codes=torch.zeros(_CODES + 1, dtype=torch.int64, device=device),
-            rows=torch.zeros(on.cells if floats else 0, dtype=torch.int64, device=device),
-            table=torch.zeros(shape, dtype=torch.float64 if floats else torch.int64, device=device),
-        )
+        home = torch.device(_home(torch.empty(0, device=device).device))
+
+        def nothing(*shape: int, dtype: "torch.dtype" = torch.int64) -> "torch.Tensor":
+            if home.type != "cpu":
+                return torch.zeros(shape, dtype=dtype, device=home)
+            # Memory that is there once it is written to: PyTorch would start threads to fill it.
+            return torch.from_numpy(np.zeros(shape, dtype=np.int64)).view(dtype)
+
+        table = nothing(on.cells, len(FLOAT_SUMS) + 1, dtype=torch.float64) if floats else nothing(2 * on.cells, 4)
+        return cls(on, floats, codes=nothing(_CODES + 1), rows=nothing(on.cells if floats else 0), table=table)
 
     @property
     def parts(self) -> tuple["torch.Tensor", ...]:
@@ -199,7 +200,7 @@ class TensorSums:
         raise_refused(counts, summary.n + sum(counts.values()), nan, _NAMES, _REMEDIES)
         if self.floats:
             require_weights(summary.columns.w, summary.columns.w2)
-        elif (most := int(self.table[:, 0].max())) >= ROWS_OF_A_CELL:
+        elif (most := int(self.table[:, 0].cpu().numpy().max())) >= ROWS_OF_A_CELL:
             raise InputError(f"y_prob: {most} rows have nearly the same score; at most 2^32 fit. Call compute sooner.")
         return summary
 
