@@ -59,4 +59,4 @@ def test_the_midpoint_rule_and_the_one_that_is_exact_for_lines():
 
 
 def test_few_rows_are_looked_at_closely():
-    assert nodes_for(512) > nodes_for(513)
+    assert nodes_for(64) > nodes_for(65)

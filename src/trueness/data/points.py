@@ -27,6 +27,7 @@ FEW_EVENTS = 50  # below this the limit laws are not trusted
 _GROUPS = 2048  # at least so many groups stand for more points than that
 _MOST_GROUPS = 1 << 14
 FEW_POINTS = 512  # that are not put together, and whose counts are whole numbers in every draw
+_FEW_TO_TIE = 64
 _PLENTY, _ENOUGH = 1000.0, 8.0  # rows of equal weight, say, whose sum is about normal by itself, and among many such sums
 _ANGLES = 160  # groups a unit of arcsin √f: scores of one differ by 0.6 % of a row's standard deviation
 
@@ -240,6 +241,11 @@ class Points:
     kind: str  # what a point is: "rows" or "cells"
     sampler: Sampler
     bin_of: Callable[[int], Ints]  # the equal-width bin of each point
+
+    @property
+    def may_tie(self) -> bool:
+        """Whether scores are so few that a draw may well equal what was observed."""
+        return len(self.score) <= _FEW_TO_TIE
 
     @property
     def total(self) -> float:

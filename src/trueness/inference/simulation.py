@@ -108,7 +108,7 @@ class _Tally:
         follows = self._norm is not None and self._norm.gives_metric
         self._statistic = None if not needs.null else self._norm if follows else bound.statistic(points, partition)
         self._observed = value
-        if self._statistic is not None and (points is base or not bound.metric.drawing.is_smooth):
+        if self._statistic is not None and (base.may_tie or not bound.metric.drawing.is_smooth):
             self._observed = float(self._statistic.of(points.e[None, :])[0])
         self.part(points.e[None, :], points.e[None, :])  # what draws share is made once, before there are threads
 

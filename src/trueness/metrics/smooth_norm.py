@@ -33,7 +33,8 @@ class Look(NamedTuple):
 
 
 CLOSE = Look(MANY_NODES, _MARGIN)
-# Noise of many rows has a hundred thousandth of its power above π. A node a bandwidth then tells ∫|g| to some thousandths,
+FAIR = Look(4, _MARGIN)
+# Noise of many points has a hundred thousandth of its power above π. A node a bandwidth then tells ∫|g| to some thousandths,
 # right on average: far below what draws differ by.
 ROUGH = Look(1, 3.2)
 
@@ -113,7 +114,8 @@ class SmoothNorm(Norm):
 
     @cached_property
     def _draws(self) -> SmoothedDraws:
-        return SmoothedDraws(self.points, self.scale, self.ladder, CLOSE if self.points.n <= FEW_ROWS else ROUGH)
+        look = CLOSE if self.points.n <= FEW_ROWS else FAIR if self.base.may_tie else ROUGH
+        return SmoothedDraws(self.points, self.scale, self.ladder, look)
 
     def _curve(self, bandwidths: Floats) -> Floats:
         """∫|g_σ| of the residuals themselves at these bandwidths."""

@@ -15,7 +15,7 @@ from trueness.smoothing.cosine import damping
 
 STEPS = 4  # of the grid in a bandwidth
 NODES = 2  # at which a smoothed draw is looked at in a bandwidth
-FEW_ROWS, MANY_NODES = 512, 16  # of few rows some draws are mirrors of others: their integrals must come out equal
+FEW_ROWS, MANY_NODES = 64, 16  # of few rows some draws are mirrors of others: their integrals must come out equal
 MOST_STEPS = 1 << 15
 _FEWEST = 32
 
