@@ -111,9 +111,9 @@ def _hard(f, y, cut, extra_before, extra, in_cells, table):  # type: ignore[no-u
                 at_cuts[count] = i
                 count += np.uint64(cut[np.uint32(places[i] >> 1)])
             for k in range(np.int64(count)):
-                i = np.uint32(at_cuts[k])
-                row = row_from(np.float64(scores[i]), np.int64(places[i] >> 1), extra_before, extra)
-                places[i] = 2 * row + (places[i] & 1)
+                at = np.uint32(at_cuts[k])
+                row = row_from(np.float64(scores[at]), np.int64(places[at] >> 1), extra_before, extra)
+                places[at] = 2 * row + (places[at] & 1)
         for i in range(scores.size):
             add_whole(table, np.int64(places[i]), terms, i)
     return odd
