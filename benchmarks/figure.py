@@ -20,7 +20,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     for ax, case in zip(figure.subplots(1, 2, sharex=True, sharey=True), ("uniform", "rare"), strict=True):
         for by, name, color, marker in _lines():
             found = [row for row in rows if row.case == case and row.measure == f"{WAITING}, {name}" and row.by == by]
-            line = sorted((row.rows, row.seconds) for row in found if row.seconds is not None)
+            line = sorted((row.rows, row.alone) for row in found if row.alone is not None)
             if line:
                 ours = by == NUMBA
                 style = {"color": color, "marker": marker, "linestyle": "-" if ours else ":", "linewidth": 2.0 if ours else 1.2}

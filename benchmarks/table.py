@@ -34,6 +34,11 @@ class Row:
         """Shortest run over shortest *read*."""
         return None if self.seconds is None or self.read is None else self.seconds / self.read
 
+    @property
+    def alone(self) -> float | None:
+        """Seconds on a machine that does nothing else: of a busy one CPU time is less, of several threads wall time is."""
+        return self.seconds if self.seconds is None or self.cpu is None else min(self.seconds, self.cpu)
+
     def to_dict(self) -> dict[str, object]:
         """For JSON."""
         return {**asdict(self), "ratio": self.ratio}

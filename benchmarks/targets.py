@@ -56,6 +56,7 @@ class Ratio:
     ours: Key
     others: tuple[Key, ...]
     least: bool = False
+    elsewhere: bool = False  # in other processes, whose CPU seconds are not seen
 
     def line(self, times: Times) -> Line:
         """What came of it."""
@@ -68,7 +69,8 @@ class Ratio:
         ours, others = times[self.ours], times[fastest]
         wall, cpu = ((b / a if self.least else a / b) for a, b in zip(ours, others, strict=True))
         why = f"against {fastest.by}" if len(self.others) > 1 else ""
-        return Line(**facts, measured=wall, cpu=cpu, met=wall >= self.limit if self.least else wall <= self.limit, why=why)
+        met = wall >= self.limit if self.least else wall <= self.limit
+        return Line(**facts, measured=wall, cpu=None if self.elsewhere else cpu, met=met, why=why)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +126,8 @@ def _ratios() -> Iterator[Ratio]:
     target = "≤ 1.2 × summarize of the same arrays"
     yield Ratio(work=f"CPU tensors, {where}", target=target, limit=1.2, ours=key(ENGINES, TENSORS), others=(arrays,))
     for by, limit in (("polars, lazy", 3), ("DuckDB, over Parquet", 5), ("Spark, one process", 12)):
-        yield Ratio(work=f"{by}, {where}", target=f"≤ {limit} × the file", limit=limit, ours=key(ENGINES, by), others=(file,))
+        facts = {"work": f"{by}, {where}", "target": f"≤ {limit} × the file", "limit": limit}
+        yield Ratio(**facts, ours=key(ENGINES, by), others=(file,), elsewhere=by.startswith("Spark"))
 
 
 def _waits() -> Iterator[Wait]:

@@ -90,7 +90,7 @@ def waiting_table(rows: Sequence[Row], case: str) -> str:
     head = ["| | " + " | ".join(_exponent(n) for n in sizes) + " rows |", "|---" * (len(sizes) + 1) + "|"]
     for text, measure, by in lines:
         by_size = {row.rows: row for row in chosen if row.measure == measure and row.by == by}
-        cells = [duration(by_size[n].seconds) or _short(by_size[n].note) if n in by_size else "" for n in sizes]
+        cells = [duration(by_size[n].alone) or _short(by_size[n].note) if n in by_size else "" for n in sizes]
         head.append(f"| {text} | {' | '.join(cells)} |")
     return "\n".join(head)
 
@@ -102,4 +102,4 @@ def _exponent(n: int) -> str:
 
 def _short(note: str) -> str:
     """Why there is no time, in a word or two."""
-    return note.removeprefix("stopped: ").partition(" (")[0]
+    return note.replace("stopped: over the cap of", "over").partition(" (")[0]

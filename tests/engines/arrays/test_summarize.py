@@ -246,6 +246,7 @@ def test_compiled_is_loaded_only_for_sizes_that_pay():
 def test_a_folder_called_numba_is_not_numba(monkeypatch):
     from importlib.machinery import ModuleSpec
 
+    monkeypatch.delitem(sys.modules, "trueness.engines.arrays.compiled")
     monkeypatch.setattr(workers, "find_spec", lambda name: ModuleSpec(name, None, is_package=True))
     assert workers.accelerator(10**9) is None
 

@@ -56,7 +56,10 @@ def _edges_below(x, slot, extra_before, extra):  # type: ignore[no-untyped-def]
 
 
 def _row_from(x, slot, extra_before, extra):  # type: ignore[no-untyped-def]
-    """Table row of a score in a slot that extra edges cut."""
+    """Table row of a score in a slot that extra edges cut; nearly always it is one edge."""
+    edge = np.uint32(extra_before[np.uint32(slot)])  # an index without a sign need not be looked at
+    if extra_before[np.uint32(slot + 1)] == edge + 1:
+        return SLOTS + np.int64(edge) if x >= extra[edge] else np.int64(slot)
     below = edges_below(x, slot, extra_before, extra)
     return slot if below == extra_before[slot] else SLOTS + below - 1
 
@@ -103,14 +106,14 @@ def _hard(f, y, cut, extra_before, extra, in_cells, table):  # type: ignore[no-u
             for i in range(scores.size):
                 places[i] += 2 * edges_below(np.float64(scores[i]), np.int64(places[i] >> 1), extra_before, extra)
         else:
-            count = 0
+            count = np.uint64(0)
             for i in range(scores.size):
                 at_cuts[count] = i
-                count += cut[np.uint32(places[i] >> 1)]
-            for k in range(count):
-                place = np.int64(places[at_cuts[k]])
-                row = row_from(np.float64(scores[at_cuts[k]]), place >> 1, extra_before, extra)
-                places[at_cuts[k]] = 2 * row + (place & 1)
+                count += np.uint64(cut[np.uint32(places[i] >> 1)])
+            for k in range(np.int64(count)):
+                at = np.uint32(at_cuts[k])
+                row = row_from(np.float64(scores[at]), np.int64(places[at] >> 1), extra_before, extra)
+                places[at] = 2 * row + (places[at] & 1)
         for i in range(scores.size):
             add_whole(table, np.int64(places[i]), terms, i)
     return odd
@@ -389,7 +392,7 @@ def _spread(x, mass, table):  # type: ignore[no-untyped-def]
 def _mark(f, flags, taken):  # type: ignore[no-untyped-def]
     """Write the positions of rows in wanted slots to `taken`, which has room for one more; returns how many."""
     slots = np.empty(_BATCH, np.int32)
-    count = np.uint64(0)  # an index without a sign need not be looked at
+    count = np.uint64(0)
     for first in range(0, f.size, _BATCH):
         scores = f[first : first + _BATCH]
         for i in range(scores.size):
