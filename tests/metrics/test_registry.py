@@ -1,6 +1,8 @@
 """One function and one entry give everything: the recipe of CONTRIBUTING.md is executed and taken through every door."""
 
+import itertools
 import json
+import math
 import re
 import sys
 import textwrap
@@ -119,3 +121,13 @@ def test_a_norm_must_say_what_noise_is():
 
 def test_every_metric_with_an_interval_says_what_it_means():
     assert all(metric.meaning for metric in METRICS.values() if metric.has_interval)
+
+
+def test_without_a_drawing_rows_of_one_score_are_drawn_as_rows(plain):
+    """Seven rows, three of one score: P(T ≥ T_obs) is a sum over 128 outcomes, of a metric that reads squares of outcomes."""
+    f, y = np.array([0.13, 0.21, 0.37, 0.37, 0.37, 0.64, 0.83]), np.array([0, 1, 1, 0, 1, 0, 1])
+    all_outcomes = np.array(list(itertools.product((0, 1), repeat=7)))
+    chance = np.where(all_outcomes, f, 1 - f).prod(axis=1)
+    expected = chance[((all_outcomes - f) ** 2).mean(axis=1) >= ((y - f) ** 2).mean() - 1e-12].sum()
+    p = trueness.calibration_test(y, f, statistic=plain.name, method="simulated", resamples=9999, rng=1).pvalue
+    assert abs(p - expected) <= 4 * math.sqrt(expected * (1 - expected) / 9999)

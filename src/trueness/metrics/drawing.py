@@ -105,7 +105,7 @@ def order_statistic(values: Floats, tail: float) -> float:
 
 
 class AnyStatistic(Statistic):
-    """Any metric, one draw after the other: a point counts as one row with its mean outcome and its weight."""
+    """Any metric, one draw after the other: a point is two rows, its weight parted between the outcomes 1 and 0."""
 
     def __init__(self, points: Points, function: Callable[..., Any], options: Options) -> None:
         super().__init__(points)
@@ -114,9 +114,11 @@ class AnyStatistic(Statistic):
 
     def of(self, e: Array) -> Floats:
         """The metric of each draw."""
-        f, w = self.points.score, self.points.weight
-        means = np.clip(f + e / w, 0.0, 1.0)
-        return np.array([float(self.function(y, f, sample_weight=w, **self.options)) for y in means])
+        score, weight = self.points.score, self.points.weight
+        events = weight * np.clip(score + e / weight, 0.0, 1.0)
+        y, f = np.repeat([1.0, 0.0], len(score)), np.tile(score, 2)
+        parted = (np.concatenate([ones, weight - ones]) for ones in events)
+        return np.array([float(self.function(y, f, sample_weight=w, **self.options)) for w in parted])
 
 
 class Drawing:

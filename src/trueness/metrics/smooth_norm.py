@@ -13,7 +13,7 @@ from trueness.data.scales import Scale, Window
 from trueness.errors import InputError
 from trueness.metrics.drawing import Noise, Norm, order_statistic
 from trueness.smoothing.cosine import smoothed_variance
-from trueness.smoothing.draws import FEW_ROWS, MANY_NODES, MOST_STEPS, STEPS, DrawGrid, Rung, by_point
+from trueness.smoothing.draws import MIRRORED_ROWS, MANY_NODES, MOST_STEPS, STEPS, DrawGrid, Rung, by_point
 
 # Of draws: bandwidths of the ladder, where it begins in terms of what draws have on average (few rows have less more often),
 # bandwidths looked at between two, kernel widths beyond which a kernel is below 1e-6, cells of a first look and halvings of
@@ -109,12 +109,12 @@ class SmoothNorm(Norm):
         if self.bandwidth is not None:
             return np.array([self.bandwidth])
         typical = self._typical(self.points.squares if self.points.soft else self.points.binomial)
-        begins = typical * (_BEGINS_FEW if self.points.n <= FEW_ROWS else _BEGINS)
+        begins = typical * (_BEGINS_FEW if self.points.n <= MIRRORED_ROWS else _BEGINS)
         return np.geomspace(min(max(begins, self._finest), 0.5), 1.0, BANDWIDTHS)
 
     @cached_property
     def _draws(self) -> SmoothedDraws:
-        look = CLOSE if self.points.n <= FEW_ROWS else FAIR if self.base.may_tie else ROUGH
+        look = CLOSE if self.points.n <= MIRRORED_ROWS else FAIR if self.base.may_tie else ROUGH
         return SmoothedDraws(self.points, self.scale, self.ladder, look)
 
     def _curve(self, bandwidths: Floats) -> Floats:

@@ -15,7 +15,7 @@ from trueness.smoothing.cosine import damping
 
 STEPS = 4  # of the grid in a bandwidth
 NODES = 2  # at which a smoothed draw is looked at in a bandwidth
-FEW_ROWS, MANY_NODES = 64, 16  # of few rows some draws are mirrors of others: their integrals must come out equal
+MIRRORED_ROWS, MANY_NODES = 64, 16  # of few rows some draws are mirrors of others: their integrals must come out equal
 MOST_STEPS = 1 << 15
 _FEWEST = 32
 
@@ -87,7 +87,7 @@ class Rung(NamedTuple):
 
 def nodes_for(rows: int) -> int:
     """Nodes a bandwidth at which draws of so many rows are looked at."""
-    return NODES if rows > FEW_ROWS else MANY_NODES
+    return NODES if rows > MIRRORED_ROWS else MANY_NODES
 
 
 def middles(cells: int) -> Floats:
