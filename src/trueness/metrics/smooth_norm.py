@@ -13,7 +13,7 @@ from trueness.data.scales import Scale, Window
 from trueness.errors import InputError
 from trueness.metrics.drawing import Noise, Norm, order_statistic
 from trueness.smoothing.cosine import smoothed_variance
-from trueness.smoothing.draws import MIRRORED_ROWS, MANY_NODES, MOST_STEPS, STEPS, DrawGrid, Rung, by_point
+from trueness.smoothing.draws import MANY_NODES, MIRRORED_ROWS, MOST_STEPS, STEPS, DrawGrid, Rung, by_point
 
 # Of draws: bandwidths of the ladder, where it begins in terms of what draws have on average (few rows have less more often),
 # bandwidths looked at between two, kernel widths beyond which a kernel is below 1e-6, cells of a first look and halvings of
