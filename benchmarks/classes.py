@@ -9,6 +9,7 @@ import numpy as np
 import trueness
 
 ROWS, CLASSES = 50_000, 1000
+_TIMED = 20
 
 
 def make_table(rows: int, classes: int, seed: int) -> tuple[Any, Any]:
@@ -32,11 +33,12 @@ def class_table(labels: Any, table: Any) -> list[tuple[float, float, float]]:
 
 
 def class_seconds(rows: int, classes: int, seed: int) -> tuple[float, float]:
-    """CPU seconds of the answer, and of reading the table once."""
+    """CPU seconds of the answer, and of reading the table once; classes are alike, so some are timed and the rest reckoned."""
     labels, table = make_table(rows, classes, seed)
     class_table(labels, table[:, :2])  # imports
     read = min(_cpu(lambda: table.sum()) for _ in range(3))
-    return _cpu(lambda: class_table(labels, table)), read
+    some = min(_TIMED, classes)
+    return _cpu(lambda: class_table(labels, table[:, :some])) * classes / some, read
 
 
 def _cpu(call: Callable[[], Any]) -> float:

@@ -28,8 +28,9 @@ def draw(rows: Sequence[Row], path: Path) -> None:
         ax.set(xscale="log", yscale="log", title=DESCRIPTIONS[case], xlabel="rows", ylabel="seconds of waiting")
         ax.tick_params(labelbottom=True, labelleft=True)
         ax.spines[["top", "right"]].set_visible(False)
-        if ax.lines:
-            ax.legend(fontsize="small", frameon=False)
+    handles = {line.get_label(): line for ax in figure.axes for line in ax.lines}
+    if handles:
+        figure.legend(handles.values(), handles, fontsize="small", frameon=False, loc="outside right center")
     figure.savefig(path, dpi=120)
 
 

@@ -147,6 +147,7 @@ def _again(entry: Timed, data: Data) -> None:
 
 def _attempt(entry: Timed, action: Callable[[], None], cap: float) -> None:
     """Run it; what keeps it from running becomes the note of its line. A fault of our own is not caught."""
+    began = time.process_time()
     try:
         with warnings.catch_warnings(), capped(cap):
             warnings.simplefilter("ignore")
@@ -156,7 +157,7 @@ def _attempt(entry: Timed, action: Callable[[], None], cap: float) -> None:
             raise
         entry.note = f"not installed ({INSTALL})"
     except OverCapError:
-        entry.note = f"stopped: over the cap of {cap:g} s"
+        entry.note = f"stopped: over the cap of {cap:g} s, after {time.process_time() - began:.0f} CPU s"
     except Exception as fault:
         if entry.item.ours:
             raise

@@ -32,9 +32,9 @@ def items() -> list[Item]:
         _ours("confidence_interval", lambda d: trueness.confidence_interval(d.y, d.f, metric="smooth_ece", rng=0).value),
         _ours("assess", lambda d: trueness.assess(d.y, d.f).metrics[0].value),
         _ours("compare", _compare, lambda d: d.held.setdefault("three", three(d))),
-        _peer("relplot", _relplot, 10**6),
-        _peer("probcal", _probcal, 10**5),
-        _peer("calibre", _calibre, 10**6),
+        _peer("relplot", _relplot),
+        _peer("probcal", _probcal),
+        _peer("calibre", _calibre),
     ]
 
 
@@ -76,8 +76,8 @@ def _ours(name: str, run: Callable[[Data], Any], prepare: Callable[[Data], Any] 
     return Item(measure=f"{WAITING}, {name}", by=NUMBA, run=run, check=_other_number, prepare=prepare, **how)
 
 
-def _peer(by: str, run: Callable[[Data], Any], most: int) -> Item:
-    how: dict[str, Any] = {"load": lambda: import_module(by), "warm_up": 0, "most": most}
+def _peer(by: str, run: Callable[[Data], Any]) -> Item:
+    how: dict[str, Any] = {"load": lambda: import_module(by), "warm_up": 0}
     return Item(measure=f"{WAITING}, assess", by=by, run=run, check=_other_number, **how)
 
 
@@ -90,8 +90,9 @@ def waiting_table(rows: Sequence[Row], case: str) -> str:
     head = ["| | " + " | ".join(_exponent(n) for n in sizes) + " rows |", "|---" * (len(sizes) + 1) + "|"]
     for text, measure, by in lines:
         by_size = {row.rows: row for row in chosen if row.measure == measure and row.by == by}
-        cells = [duration(by_size[n].alone) or _short(by_size[n].note) if n in by_size else "" for n in sizes]
-        head.append(f"| {text} | {' | '.join(cells)} |")
+        cells = [duration(by_size[n].alone) or _over(by_size[n].note) if n in by_size else "–" for n in sizes]
+        if set(cells) != {"–"}:
+            head.append(f"| {text} | {' | '.join(cells)} |")
     return "\n".join(head)
 
 
@@ -100,6 +101,6 @@ def _exponent(n: int) -> str:
     return f"10{''.join('⁰¹²³⁴⁵⁶⁷⁸⁹'[int(digit)] for digit in str(power))}" if n == 10**power else str(n)
 
 
-def _short(note: str) -> str:
-    """Why there is no time, in a word or two."""
-    return note.replace("stopped: over the cap of", "over").partition(" (")[0]
+def _over(note: str) -> str:
+    """More CPU seconds than it was given, or nothing."""
+    return f"over {note.rpartition('after ')[2].removesuffix(' CPU s')} s" if note.startswith("stopped") else "–"

@@ -142,11 +142,11 @@ def test_tables_of_a_page_are_replaced_and_the_rest_stays(tmp_path):
 def test_the_waiting_times_of_a_page():
     facts = {"case": "rare", "measure": "waiting, assess", "read": 1.0}
     rows = [Row(rows=n, by="trueness + numba", seconds=n / 5e3, cpu=n / 1e4, **facts) for n in (1000, 10_000)]
-    rows.append(Row(rows=1000, by="probcal", note="stopped: over the cap of 60 s", **facts))
-    head, _, ours, *_, probcal, _ = waiting_table(rows, "rare").splitlines()
+    rows.append(Row(rows=1000, by="probcal", note="stopped: over the cap of 120 s, after 60 CPU s", **facts))
+    head, _, ours, probcal = waiting_table(rows, "rare").splitlines()
     assert head == "| | 10³ | 10⁴ rows |"
     assert ours == "| `assess`: verdict, intervals, tests, noise floors | 100 ms | 1 s |"
-    assert probcal == "| probcal's `evaluate`, bootstrap of 1000 | over 60 s |  |"
+    assert probcal == "| probcal's `evaluate`, bootstrap of 1000 | over 60 s | – |"
 
 
 def test_the_class_wise_table_is_that_of_each_class():

@@ -7,7 +7,7 @@ from trueness import calibration_test, summarize
 from trueness.data.points import FEW_POINTS, points_of_summary
 from trueness.data.sample import as_sample
 
-DRAWS = 20_000
+DRAWS = 10_000
 
 
 def weighted(n, seed=0):
@@ -23,7 +23,7 @@ def moments(sums):
     return sums.var(axis=0, dtype=float), (z**3).mean(axis=0), (z**4).mean(axis=0)
 
 
-@pytest.mark.parametrize("points", [40, FEW_POINTS + 40])
+@pytest.mark.parametrize("points", [40, FEW_POINTS + 1])
 def test_sums_of_weighted_rows_have_the_moments_of_their_rows(points):
     y, f, w = weighted(30 * points)
     base = as_sample(y, f, w).points(rows=True)
@@ -37,7 +37,7 @@ def test_sums_of_weighted_rows_have_the_moments_of_their_rows(points):
     ):
         expected = np.add.reduceat(variance, starts)
         seen, skewness, _ = moments(draw(np.random.default_rng(1), DRAWS))
-        assert seen / expected == pytest.approx(np.ones(points), abs=0.12)  # some sums are a single row's
+        assert seen / expected == pytest.approx(np.ones(points), abs=0.15)  # some sums are a single row's
         assert np.mean(seen / expected) == pytest.approx(1, abs=0.005)
         assert skewness == pytest.approx(np.add.reduceat(third, starts) / expected**1.5, abs=0.35)
 

@@ -90,7 +90,7 @@ def binned_curve(
         left=left,
         right=right,
         rows=rows,
-        weight=weight,
+        weight=weight * (sample.total / points.total),  # points weigh 1 on average
         prediction=prediction,
         outcome=outcome,
         low=low,
