@@ -191,7 +191,7 @@ def _fixed_point(masses: Masses) -> float:
             return 0.0
         # Calibrated rows give about this much, others at least the net error.
         guess = max((0.03 / masses.rows) ** (1 / 3), abs(float(curve.coefficients[0][0])))
-        root = fixed_point(curve.integral, guess, curve.finest)
+        root = fixed_point(curve.integral, guess, curve.finest, rough=curve.rough_integral)
         if root is not None:
             return root
         if few and masses.pointwise and _by_scores(sums := masses.points()[1][0]):

@@ -57,7 +57,7 @@ def both(floats, *columns):
 
 @pytest.mark.parametrize(
     ("label", "score", "engine"),
-    all_pairs(DTYPES, ("float16", "bfloat16", "float32", "float64"), ("plain", "compiled")),
+    all_pairs(DTYPES, ("float16", "bfloat16", "float32", "float64"), ("plain", "compiled", "in threads")),
     indirect=["engine"],
 )
 @pytest.mark.usefixtures("engine")

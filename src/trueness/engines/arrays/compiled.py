@@ -1,6 +1,7 @@
 """Kernels compiled by numba (extra ``fast``): the loops of `plain`, with the same results. Loaded only when they pay.
 
-No fastmath and no fused multiply-add: every rounding is the one NumPy makes, so integer sums have the same bits.
+No fastmath and no fused multiply-add: every rounding is the one NumPy makes, so integer sums have the same bits. One file,
+however long: numba keeps compiled code as long as the file that a kernel stands in is unchanged, and looks at no other.
 """
 
 from collections.abc import Callable

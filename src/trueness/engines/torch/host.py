@@ -108,8 +108,8 @@ def _add_hard(sums: Any, f: Array, y: Array, compiled: ModuleType | None) -> Int
         located = on.locate(np.asarray(f, dtype=np.float64))
         place = torch.from_numpy(2 * located.cell + (y != 0))
         for j, term in enumerate(powers(located.r)):
-            whole = np.ones(len(f), dtype=np.int64) if term is None else term.astype(np.int64)
-            sums.table.select(1, j).scatter_add_(0, place, torch.from_numpy(whole))
+            numbers = np.ones(len(f), dtype=np.int64) if term is None else term.astype(np.int64)
+            sums.table.select(1, j).scatter_add_(0, place, torch.from_numpy(numbers))
     return left
 
 

@@ -1,4 +1,4 @@
-"""Kernels of the CUDA reduction, for Triton; `_triton.py` launches them.
+"""Kernels of the CUDA reduction, for Triton; `triton.py` launches them.
 
 Multiply-add must not be fused: that would change the bits. Functions that convert floats are few here on purpose: the device
 does sixteen a cycle where it does a hundred and twenty-eight additions, so whole parts are read off the bits of a sum.
