@@ -6,9 +6,7 @@ undoes what is written down here (half-written files, copies of pipes, a hidden 
 
 import contextlib
 import glob
-import hashlib
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -55,7 +53,7 @@ def write_atomically(path: str | os.PathLike[str], content: bytes) -> None:
     if not os.path.isdir(folder or "."):
         raise FileNotFoundError(f"{folder!r} is not a directory; make it first, or give another name")
     _remove_leftovers(target)
-    temporary = os.path.join(folder, f".{_stem(name)}.{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".{_stem(name)}.{os.urandom(8).hex()}.tmp")
     with undone_by(lambda: _remove(temporary)):
         try:
             _write(temporary, target, content)
@@ -84,7 +82,11 @@ def leftovers(path: str) -> list[str]:
 
 def _stem(name: str) -> str:
     """What a temporary file is called after: the name, or a digest of one that leaves no room for more."""
-    return name if len(os.fsencode(name)) <= _LONGEST else hashlib.sha256(os.fsencode(name)).hexdigest()
+    if len(os.fsencode(name)) <= _LONGEST:
+        return name
+    import hashlib
+
+    return hashlib.sha256(os.fsencode(name)).hexdigest()
 
 
 def _is_plain(state: os.stat_result) -> bool:

@@ -209,7 +209,7 @@ def array_column(x: Array, name: str) -> Column:
     return Column(name=name, length=length, dtype=dtype.newbyteorder("=").name, tolerance=rounding(dtype), fetch=fetch)
 
 
-def masked_column(x: np.ma.MaskedArray[Any, Any], name: str) -> Column:
+def masked_column(x: "np.ma.MaskedArray[Any, Any]", name: str) -> Column:
     """A NumPy array in which what is masked is missing."""
     require_one_column(x.shape, name)
     x = np.ma.array(np.asarray(x.data), mask=np.ma.getmaskarray(x)).reshape(-1)  # a matrix would keep its two dimensions
