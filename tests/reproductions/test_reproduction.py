@@ -146,7 +146,7 @@ def test_without_a_checkout_the_command_says_where_to_get_one(elsewhere, tmp_pat
     assert main(NO_DATA) == 2
     assert "clone the repository" in capsys.readouterr().err
     (tmp_path / "reproductions").mkdir()  # of figures, say: no package
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])  # syspath_prepend would put back the shortened path
     assert main(NO_DATA) == 2
     assert "clone the repository" in capsys.readouterr().err
 
