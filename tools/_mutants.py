@@ -335,15 +335,15 @@ _DATA = (
     mutant(
         "points-signs-too-small",
         "data/points.py",
-        "return _parts(self.starts, self.e**2, np.zeros(len(self.e)))",
-        "return _parts(self.starts, 0.25 * self.e**2, np.zeros(len(self.e)))",
+        "return _parts(self.starts, self.e**2, self.e**2)",
+        "return _parts(self.starts, 0.25 * self.e**2, self.e**2)",
         "tests/data/test_points.py",
     ),
     mutant(
         "points-heavy-rows-lost",
         "data/points.py",
-        "if len(self.rows):",
-        "if len(self.rows) < 0:",
+        "if len(self.alone):",
+        "if len(self.alone) < 0:",
         "tests/data/test_points.py",
     ),
     mutant(

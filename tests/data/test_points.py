@@ -1,8 +1,11 @@
 """Draws of points: sums of rows with weights, and cells of a weighted summary, against the rows one by one."""
 
+import itertools
+
 import numpy as np
 import pytest
 
+import trueness
 from trueness import calibration_test, summarize
 from trueness.data.points import FEW_POINTS, points_of_summary
 from trueness.data.sample import as_sample
@@ -130,3 +133,68 @@ def test_a_weighted_summary_has_the_pvalue_of_its_rows(options):
     ours = calibration_test(summarize(y, f, sample_weight=w), **asked).pvalue
     rows = calibration_test(y, f, sample_weight=w, **asked).pvalue
     assert ours == pytest.approx(rows, abs=0.1)  # three standard deviations
+
+
+# What draws of weighted rows decide: against sums over all outcomes, or brute force
+
+
+def exact_p(y, f, w):
+    """P(ECCE-R ≥ observed) over all outcomes of distinct or tied scores."""
+    value = trueness.ecce_r(y, f, sample_weight=w)
+    p = 0.0
+    for outcome in itertools.product((0, 1), repeat=len(f)):
+        chance = np.where(outcome, f, 1 - np.asarray(f)).prod()
+        if chance and trueness.ecce_r(outcome, f, sample_weight=w) >= value - 1e-12:
+            p += chance
+    return p
+
+
+@pytest.mark.parametrize(
+    ("y", "f", "w"),
+    [
+        ([0, 1, 1], [0, 0.5, 1.0], [1, 0.7, 1.3]),  # every draw equals what was observed
+        ([1, 1], [0.5, 0.5], [100, 1]),  # one row of a tie weighs more than the other
+        ([0, 1, 0, 1], [0.2, 0.2, 0.2, 0.7], [1000, 1, 1, 5]),
+    ],
+)
+def test_p_of_few_weighted_rows_is_the_sum_over_all_outcomes(y, f, w):
+    p = calibration_test(y, f, sample_weight=w, method="simulated", resamples=9999, rng=0).pvalue
+    assert p == pytest.approx(exact_p(y, f, w), abs=0.02)
+
+
+def test_a_value_that_every_draw_has_is_no_evidence_and_no_error():
+    f = np.r_[np.zeros(100), np.ones(99), 0.5]
+    w = np.random.default_rng(11).uniform(0.5, 2, 200)
+    for metric in ("binned_ece", "ecce_r", "ecce_mad", "smooth_ece"):
+        assert calibration_test((f >= 0.5) * 1, f, sample_weight=w, statistic=metric, rng=0).pvalue == 1
+        assert trueness.confidence_interval((f >= 0.5) * 1, f, sample_weight=w, metric=metric, rng=0).low == 0
+
+
+def test_rows_beside_one_that_outweighs_them_are_drawn_one_by_one():
+    w = np.ones(30)
+    w[0] = 1000
+    f, rng = np.full(30, 0.01), np.random.default_rng(0)
+    value = abs(np.average(-f, weights=w))
+    brute = [abs(np.average((rng.random(30) < f) - f, weights=w)) >= value - 1e-12 for _ in range(20_000)]
+    p = calibration_test(np.zeros(30, int), f, sample_weight=w, method="simulated", resamples=9999, rng=0).pvalue
+    assert p == pytest.approx(np.mean(brute), abs=0.02)
+
+
+def test_weights_further_apart_than_squares_can_be_are_drawn_from_a_summary():
+    rng = np.random.default_rng(0)
+    f = rng.random(300)
+    sums = summarize(rng.random(300) < f, f, sample_weight=np.where(np.arange(300) % 2, 1e-163, 1.0))
+    assert 0 < calibration_test(sums, method="simulated", rng=0, resamples=99).pvalue <= 1
+    assert trueness.noise_floor(sums, resamples=99, rng=0) > 0
+
+
+def test_groups_of_weighted_cells_are_no_noisier_than_their_rows():
+    rng = np.random.default_rng(3)
+    f, w = rng.beta(2, 200, 2000), rng.pareto(1.5, 2000) + 0.2
+    y = rng.random(2000) < f
+    for metric in ("binned_ece", "smooth_ece"):
+        floors = [
+            trueness.noise_floor(*data, metric=metric, rng=1, **weights)
+            for data, weights in (((y, f), {"sample_weight": w}), ((summarize(y, f, sample_weight=w),), {}))
+        ]
+        assert floors[1] == pytest.approx(floors[0], rel=0.06)

@@ -91,7 +91,7 @@ class Binomials:
         """P(count ≤ k) of each small one, [number, k], up to where nothing is left."""
         n, p = self.n[self.small], self.rare[self.small]
         most = int(np.max(n * p + 9 * np.sqrt(n * p * (1 - p)) + 9, initial=1.0))
-        term = (1 - p) ** n
+        term = np.exp(n * np.log1p(-p))
         odds = p / (1 - p)
         chances = np.empty((len(n), most + 1))
         total = np.zeros(len(n))

@@ -101,57 +101,84 @@ class _Rows:
 
     @property
     def width(self) -> int:
-        return max(len(self._outcomes.rows), len(self._signs.rows))
+        return max(len(self._outcomes.alone), len(self._signs.alone))
 
     @cached_property
     def _outcomes(self) -> "_Parts":
         variance = self.w**2 * self.f * (1 - self.f)
-        return _parts(self.starts, variance, variance * self.w * (1 - 2 * self.f))
+        return _parts(self.starts, variance, variance, (self.w * self.f, self.w))
 
     @cached_property
     def _signs(self) -> "_Parts":
-        return _parts(self.starts, self.e**2, np.zeros(len(self.e)))
+        return _parts(self.starts, self.e**2, self.e**2)
 
     def null(self, rng: Generator, draws: int) -> Draws:
-        f, w = self.f[self._outcomes.rows], single(self.w[self._outcomes.rows])
+        f, w = self.f[self._outcomes.alone], single(self.w[self._outcomes.alone])
         return self._outcomes.drawn(rng, draws, lambda: (happened(rng, f, draws) - single(f)) * w)
 
     def flips(self, rng: Generator, draws: int) -> Draws:
-        e = self.e[self._signs.rows]
+        e = self.e[self._signs.alone]
         return self._signs.drawn(rng, draws, lambda: coin_sums(rng, np.ones(len(e), dtype=np.int64), e, draws))
 
     def merged(self, starts: Ints) -> "Sampler":
         return replace(self, starts=self.starts[starts])
 
 
-class _Parts(NamedTuple):
-    """Rows that stand out among those of their point, drawn one by one; the others are drawn together, by their moments."""
+class _Alike(NamedTuple):
+    """Sums of outcomes that are alike: so many, each of this weight."""
 
-    rows: Ints
-    starts: Ints  # of points among the rows that stand out
+    events: Binomials
+    weight: Floats
+
+    def drawn(self, rng: Generator, draws: int) -> Draws:
+        return self.events.drawn(rng, draws) * single(self.weight)
+
+
+class _Parts(NamedTuple):
+    """Members of a point that stand out among its others are drawn one by one; the others together, by their moments."""
+
+    alone: Ints
+    starts: Ints  # of points among those that stand out
     points: Ints  # that have such
-    rest: Bent
+    rest: _Alike | Bent
 
     def drawn(self, rng: Generator, draws: int, one_by_one: Callable[[], Draws]) -> Draws:
         sums = self.rest.drawn(rng, draws)
-        if len(self.rows):
+        if len(self.alone):
             sums[:, self.points] += np.add.reduceat(one_by_one(), self.starts, axis=1)
         return sums
 
 
-def _parts(starts: Ints, variance: Floats, third: Floats) -> _Parts:
-    """By each row's variance and third moment.
+def _parts(starts: Ints, variance: Floats, of_a_row: Floats, sums: tuple[Floats, Floats] | None = None) -> _Parts:
+    """By the variance of each member: one stands out while a row of it has more than an nth of that of all that do not.
 
-    What is left in a sum of n rows whose variances are each below an nth of it is normal but for its skewness.
+    The rest is normal; with `sums`, Σwf and Σw of each member, it is outcomes alike.
     """
     precise = is_precise(len(starts))
+    share = 1 / (_PLENTY if precise else _ENOUGH)
     point = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(variance))))
-    alone = variance > np.add.reduceat(variance, starts)[point] / (_PLENTY if precise else _ENOUGH)
-    rows = np.flatnonzero(alone)
-    left, skewed = (np.add.reduceat(np.where(alone, 0.0, moment), starts) for moment in (variance, third))
-    skewness = np.divide(skewed, left**1.5, out=np.zeros(len(starts)), where=left > 0)
-    points, first = np.unique(point[rows], return_index=True)
-    return _Parts(rows, first, points, Bent(np.sqrt(left), skewness, precise))
+    alone = np.zeros(len(variance), dtype=bool)
+
+    def rest_of(column: Floats) -> Floats:
+        return np.asarray(np.add.reduceat(np.where(alone, 0.0, column), starts))
+
+    while (more := ~alone & (of_a_row > rest_of(variance)[point] * share)).any():
+        alone |= more
+    members, left = np.flatnonzero(alone), rest_of(variance)
+    points, first = np.unique(point[members], return_index=True)
+    if sums is None:
+        return _Parts(members, first, points, Bent(np.sqrt(left), np.zeros(len(left)), precise))
+    return _Parts(members, first, points, _alike(left, rest_of(sums[0]), rest_of(sums[1]), precise=precise))
+
+
+def _alike(variance: Floats, expected: Floats, weight: Floats, *, precise: bool) -> _Alike:
+    """As many outcomes of equal weight as have this variance: n of weight Σw/n have p(1 − p)(Σw)²/n."""
+    p = np.clip(np.divide(expected, weight, out=np.zeros(len(weight)), where=weight > 0), 0.0, 1.0)
+    chance = np.where(variance > 0, p * (1 - p), 0.0)
+    there = chance > 0
+    n = np.rint(np.divide(weight * (weight * chance), variance, out=np.ones(len(p)), where=there)).clip(1.0)
+    unit = np.sqrt(np.divide(variance, n * chance, out=np.zeros(len(p)), where=there))
+    return _Alike(Binomials(n, np.where(there, p, 0.0), precise=precise), unit)
 
 
 class _Gaussian(NamedTuple):
@@ -182,45 +209,57 @@ class _Weighted:
     """Cells of a weighted summary: k rows of weight u and one of weight v < u, which have the sums that are known.
 
     One or two rows, and rows of equal weight, are drawn as they are. Mean and variance are right for any, and no mean outcome
-    of few rows lies outside [0, 1], where a normal number would put that of a single row.
+    of few rows lies outside [0, 1], where a normal number would put that of a single row. A point is a stretch of cells.
     """
 
-    gaussian: _Gaussian
+    binomial: Floats  # Σw²f(1 − f)
     weight: Floats
     expected: Floats  # Σwf
     count: Floats
+    signs: _Gaussian
+    starts: Ints
 
     @cached_property
-    def _likened(self) -> tuple[Binomials, Floats, Ints, Floats]:
-        """How many of weight u, u, the cells that have a v, and v."""
-        total = self.weight
-        f = np.clip(self.expected / total, 0.0, 1.0)
+    def _effective(self) -> Floats:
+        """W²/Σw² of each cell: about as many as rows at most."""
+        f = np.clip(self.expected / self.weight, 0.0, 1.0)
         chance = f * (1 - f)
-        likeness = np.divide(self.gaussian.binomial, chance * total**2, out=np.ones(len(f)), where=chance > 0)  # Σw²/W²
-        effective = 1 / np.clip(likeness, 0.5 / self.count, 1.0)  # about as many as rows at most
+        likeness = np.divide(self.binomial / self.weight / self.weight, chance, out=np.ones(len(f)), where=chance > 0)
+        return np.asarray(1 / np.clip(likeness, 0.5 / self.count, 1.0))
+
+    @cached_property
+    def _outcomes(self) -> _Parts:
+        return _parts(self.starts, self.binomial, self.binomial / self._effective, (self.expected, self.weight))
+
+    @cached_property
+    def _likened(self) -> tuple[_Alike, Ints, Floats, Floats]:
+        """Of the cells that are drawn by themselves: their rows of weight u, those that have a v, v and its chance."""
+        effective, total, expected = (column[self._outcomes.alone] for column in (self._effective, self.weight, self.expected))
+        f = np.clip(expected / total, 0.0, 1.0)
         k = np.floor(effective)
         u = total * (1 + np.sqrt(np.maximum((k + 1) / effective - 1, 0.0) / k)) / (k + 1)
         v = total - k * u
         uneven = np.flatnonzero(v > 1e-9 * u)
-        return Binomials(k, f, precise=is_precise(len(f))), u, uneven, v[uneven]
+        return _Alike(Binomials(k, f, precise=is_precise(len(self.starts))), u), uneven, v[uneven], f[uneven]
 
     @property
     def width(self) -> int:
-        return len(self.weight) + len(self._likened[2])
+        return 2 * len(self._outcomes.alone)
 
-    def null(self, rng: Generator, draws: int) -> Draws:
-        alike, u, uneven, v = self._likened
-        sums = alike.drawn(rng, draws) * single(u)
-        p = alike.p[uneven]
+    def _cells(self, rng: Generator, draws: int) -> Draws:
+        alike, uneven, v, p = self._likened
+        sums = alike.drawn(rng, draws)
         sums[:, uneven] += (happened(rng, p, draws) - single(p)) * single(v)
         return sums
 
+    def null(self, rng: Generator, draws: int) -> Draws:
+        return self._outcomes.drawn(rng, draws, lambda: self._cells(rng, draws))
+
     def flips(self, rng: Generator, draws: int) -> Draws:
-        return self.gaussian.flips(rng, draws)
+        return self.signs.flips(rng, draws)
 
     def merged(self, starts: Ints) -> "Sampler":
-        columns = (np.add.reduceat(column, starts) for column in (self.weight, self.expected, self.count))
-        return _Weighted(self.gaussian.merged(starts), *columns)
+        return replace(self, signs=self.signs.merged(starts), starts=self.starts[starts])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,7 +388,8 @@ def points_of_summary(summary: Summary) -> Points:
     weight, e = m.weight * unit, m.e * unit
     binomial, squares, w2 = (np.maximum(column, 0.0) * unit * unit for column in (c.w2_binomial, c.w2e2, c.w2))
     rows, gaussian = summary.rows.astype(np.float64), _Gaussian(binomial, squares)
-    sampler: Sampler = gaussian if summary.soft else _Weighted(gaussian, weight, weight * m.mean, rows)
+    cells = np.arange(len(weight))
+    sampler: Sampler = gaussian if summary.soft else _Weighted(binomial, weight, weight * m.mean, rows, gaussian, cells)
     if counts:
         ones, score_of_ones = c.wy2, np.clip(c.wy2 - c.we_positive, 0.0, c.wy2)
         sampler = _Counts(c.w - ones, ones, np.clip(m.weight * m.mean - score_of_ones, 0.0, c.w - ones), score_of_ones)

@@ -21,7 +21,7 @@ from trueness._types import Rng, Values
 from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.inference.significance import few_signs, residual_variance
-from trueness.inference.simulation import Drawn, Needs, Progress, Resampling, settled
+from trueness.inference.simulation import ROUNDING, Drawn, Needs, Progress, Resampling, settled
 from trueness.metrics.drawing import LimitLaw, Norm, Options, normal_quantile, order_statistic
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_level, check_progress, check_seed
@@ -172,7 +172,7 @@ def interval_of(
         raise RuntimeError("no draws were made")
     else:
         low, high = drawn.norm.limits(value, high, drawn.noise, alpha)
-    low = min(settled(max(low, 0.0)), value)
+    low = min(settled(low), value) if low > ROUNDING * value else 0.0
     return Interval(**fields, low=low, high=min(high, 1.0), method=method, **record)
 
 

@@ -222,7 +222,7 @@ def _choice(bound: BoundMetric, resampling: Resampling, method: str) -> tuple[bo
         return True, "as asked"
     weighted_cells = resampling.base.weighted and resampling.base.kind == "cells"
     if bound.law is None:
-        normal = "; sums of weighted cells drawn as normal" if weighted_cells else ""
+        normal = "; rows of weighted cells drawn as if they were alike" if weighted_cells else ""
         return True, f"{bound.name} has no limit law here{normal}"
     if weighted_cells:
         few = "" if resampling.regime.asymptotic else f", though {resampling.regime.reason}: p may be too small"

@@ -22,10 +22,8 @@ _BLOCK = 1 << 19  # random numbers held at a time by a thread
 _NODES = 512  # at which even few points may be looked at
 _MANY_EVENTS = 500  # below this the law's mean is more than about 1 % off
 _FINE = 4096  # points at which reading C there or everywhere differs by less than the noise floor's 2 %
-_SAME, _ROUNDING = (
-    1e-5,
-    1e-12,
-)  # of the draws' spread, and of the value: draws that fall short by so little count as reaching it
+# Of the draws' spread, and of the value: what falls short of it by so little has reached it.
+_SAME, ROUNDING = 1e-5, 2e-6
 
 _NOTHING: Floats = np.zeros(0)
 
@@ -82,7 +80,7 @@ class Drawn(NamedTuple):
         """Share of draws that reach the observed value, itself counted."""
         if math.isnan(self.observed) or np.isnan(self.null).any():
             raise RuntimeError("a draw or the observed value is not a number")
-        reached = self.observed - max(_SAME * float(self.null.std()), _ROUNDING * abs(self.observed))
+        reached = self.observed - max(_SAME * float(self.null.std()), ROUNDING * abs(self.observed))
         return (1 + int(np.count_nonzero(self.null >= reached))) / (1 + len(self.null))
 
 

@@ -224,7 +224,7 @@ class CumulativeNorm(Norm):
 
     def noise(self, e: Array) -> Floats:
         """The norm of each draw."""
-        c = np.cumsum(e, axis=1)
+        c = np.cumsum(e, axis=1, dtype=np.float64)
         high, low = np.maximum(c.max(axis=1), 0.0), np.minimum(c.min(axis=1), 0.0)
         return np.asarray(high - low if self.spread else np.maximum(high, -low), dtype=np.float64) / self.total
 

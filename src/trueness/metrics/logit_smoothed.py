@@ -258,8 +258,9 @@ class LogitDrawing(Drawing):
     by_cuts = True
 
     def cuts(self, points: Points, options: Options) -> list[Ints]:
-        """Stretches of a bandwidth's half, of an eighth where it is narrow; shorter where half of the rows lie in a few."""
-        h, stretch = logit(points.score), options["bandwidth"] / (8 if options["bandwidth"] <= NARROW else 2)
+        """Stretches of half a bandwidth, of an eighth where it is narrow or has edges; less where half of the rows are near."""
+        sharp = options["bandwidth"] <= NARROW or options["noise"] == "uniform"
+        h, stretch = logit(points.score), options["bandwidth"] / (8 if sharp else 2)
         if self._is_on_a_grid(options):
             # Beside a wide kernel's bias, draws differ by where residuals lie more than by how many there are.
             low, high = np.searchsorted(np.cumsum(points.weight) / points.total, (0.25, 0.75))
