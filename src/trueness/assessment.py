@@ -30,13 +30,12 @@ from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
 from trueness.options import check_level, check_names, check_progress, check_seed
 from trueness.summary.record import total_of
-from trueness.summary.ruler import SLOTS, ruler
+from trueness.summary.ruler import ruler
 from trueness.summary.summary import Summary
-from trueness.verdict import certainties, finding, others
+from trueness.verdict import certainties, finding, limits, others, remarks
 
 _GROUPS = 12  # groups that are printed
 HEADLINE, STATISTIC = "smooth_ece", "ecce_r"
-_NOTHING = 1e-300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,8 +295,8 @@ def assess(
         rejected=summary.rejected,
         notes=(
             *summary.notes_on_rows,
-            *_further_notes(summary),
-            *([] if data.has_rows else _limits(summary, results[listed.index(HEADLINE)].value)),
+            *remarks(summary),
+            *([] if data.has_rows else limits(summary, *(results[listed.index(name)] for name in (HEADLINE, STATISTIC)))),
             *(f"{name} is left out: no edges of 15 bins" for name in left_out),
         ),
         groups=tests,
@@ -319,29 +318,6 @@ def _line(name: str, evidence: Evidence) -> MetricLine:
 def _unanswerable(sample: Sample) -> list[str]:
     """Metrics that are listed unless told, and that merged cells cannot answer."""
     return [] if sample.has_bins(15) else ["binned_ece"]
-
-
-def _further_notes(summary: Summary) -> list[str]:
-    notes = []
-    if summary.soft:
-        notes.append("soft labels: no noise floor, and only ECCE has a test")
-    if not summary.exact and not summary.soft:
-        notes.append("weights are taken as importance weights")
-    if summary.n >= 1000 and len(summary.cells) < min(SLOTS, 100):
-        notes.append(f"many ties: the scores lie in {len(summary.cells)} cells; rows with equal scores are taken together")
-    return notes
-
-
-def _limits(summary: Summary, smooth: float) -> list[str]:
-    """What numbers from sums, and this SmoothECE among them, are less exact than from rows."""
-    m = summary.moments
-    size = 2 * m.e_positive - m.e
-    ten_cells = 10 * float((size / summary.ruler.unit[summary.cells]).sum() / max(size.sum(), _NOTHING))
-    narrow = [
-        f"SmoothECE is less than ten cells wide where the residuals are ({ten_cells:.1g}): it and the area of its diagram need "
-        "the rows to be exact"
-    ]
-    return [*summary.limits, *(narrow if 0 < smooth < ten_cells else [])]
 
 
 def _read(

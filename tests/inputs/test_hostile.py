@@ -2,6 +2,7 @@
 
 import datetime
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -53,14 +54,28 @@ def objects(*values):
         pl.Series([BIG, BIG + 1, None]),
         pl.Series([BIG, BIG + 1], dtype=pl.Int128),
         pa.array([BIG, BIG + 1, None]),
+        [Decimal(BIG), Decimal(BIG + 1)],
+        [Fraction(BIG), Fraction(BIG + 1), None],
+        pa.array([Decimal(BIG), Decimal(BIG + 1)]),
+        pl.Series([Decimal(BIG), Decimal(BIG + 1)]),
+        pd.Series([BIG, BIG + 1]).astype("category"),
+        pa.array([BIG, BIG + 1, None]).dictionary_encode(),
     ],
     ids=lambda labels: type(labels).__module__ + str(len(labels)),
 )
 def test_neighbouring_whole_numbers_are_two_labels(labels):
     f = [0.5] * len(labels)
-    assert read(labels, f, pos_label=BIG, nan="drop").y.tolist()[:2] == [1.0, 0.0]
-    assert read(labels, f, pos_label=BIG + 1, nan="drop").y.tolist()[:2] == [0.0, 1.0]
-    assert read(labels, f, pos_label=float(BIG), nan="drop").y.tolist()[:2] == [1.0, 0.0]
+    for kind in (int, float, np.float64, Decimal, Fraction):
+        assert read(labels, f, pos_label=kind(BIG), nan="drop").y.tolist()[:2] == [1.0, 0.0]
+    for kind in (int, np.int64, Decimal, Fraction):
+        assert read(labels, f, pos_label=kind(BIG + 1), nan="drop").y.tolist()[:2] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("label", [Decimal("0.2"), Fraction(1, 5)])
+@pytest.mark.parametrize("container", [list, pa.array, pl.Series])
+def test_labels_that_no_float_has_are_compared_as_they_are(container, label):
+    labels = container([Decimal("0.1"), Decimal("0.2"), Decimal("0.20000000000000000001")])
+    assert read(labels, [0.5] * 3, pos_label=label).y.tolist() == [0.0, 1.0, 0.0]
 
 
 def test_whole_numbers_beyond_64_bits():

@@ -59,3 +59,28 @@ def test_a_bandwidth_of_few_cells_is_said():
     assert any(narrow in note for note in assess(summarize(y, f)).notes)
     assert not any(narrow in note for note in assess(y, f).notes)
     assert not any(narrow in note for note in assess(summarize(*scores(1e-3, 0.5, 1, n=1000))).notes)
+
+
+SHARED = "scores share cells of the summary: ECCE-R"
+
+
+@pytest.mark.parametrize(("exact", "size"), [(False, "may be as large as 0.42"), (True, "is 0.2100")])
+def test_what_happens_inside_cells_is_said(exact, size):
+    """Events first: C goes up by 0.21 and comes back, all of it inside one cell, at whose edges few rows are tested."""
+    y, f = (np.arange(400) < 120).astype(int), 0.3 + 1e-9 * np.arange(400)
+    assert any(note.startswith(f"{SHARED} {size}") for note in assess(summarize(y, f, exact=exact)).notes)
+    rows = assess(y, f)
+    assert rows.significant
+    assert not any(SHARED in note for note in rows.notes)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("digits", [1, 2, 3, 16])
+@pytest.mark.parametrize("n", [100, 10_000])
+def test_ordinary_scores_do_not_share_cells(n, digits, weighted, exact):
+    """Equal scores do, and C does not move among them."""
+    rng = np.random.default_rng(n)
+    f = np.round(rng.random(n), digits)
+    w = rng.random(n) if weighted else None
+    assert not any(SHARED in note for note in assess(summarize(rng.random(n) < f, f, sample_weight=w, exact=exact)).notes)

@@ -166,7 +166,7 @@ def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, 
             {"passed": passed, "checks": [line.to_dict() for line in lines], "n": assessment.n, "notes": list(assessment.notes)}
         )
     else:
-        click.echo("\n".join(str(line) for line in lines))
+        click.echo("\n".join([*map(str, lines), *(f"note  {clean(note, most=1000)}" for note in assessment.notes)]))
     if not passed:
         raise SystemExit(FAILED)
 

@@ -44,7 +44,7 @@ def mapped(y: Column, pos_label: object) -> Column:
         equal = _equal_numbers(part, pos_label)
         if equal.any() and _is_coarse(part, pos_label):
             rows = np.flatnonzero(equal)
-            equal[rows] = [native(y.item(start + int(row))) == native(pos_label) for row in rows]
+            equal[rows] = _equal_labels([y.item(start + int(row)) for row in rows], pos_label)
         if part.dtype.kind != "f" or (finite := np.isfinite(part)).all():
             return equal
         return np.where(finite, equal, part.astype(np.float64))
@@ -53,6 +53,8 @@ def mapped(y: Column, pos_label: object) -> Column:
 
 
 def _equal_labels(labels: list[object], pos_label: object) -> Array:
+    if is_number(pos_label):  # NumPy's own compare whole numbers as floats
+        labels, pos_label = list(map(native, labels)), native(pos_label)
     try:
         return np.fromiter((label == pos_label for label in labels), dtype=bool, count=len(labels))
     except Exception:  # some label's == fails, or answers with an array
@@ -66,18 +68,26 @@ def _is_equal(label: object, pos_label: object) -> bool:
         return False
 
 
-def _equal_numbers(part: Array, pos_label: object) -> Array:
+def _equal_numbers(part: Array, pos_label: Any) -> Array:
+    """Which numbers may be the label: those that are, and what a float does not tell from it."""
     if not is_number(pos_label):
         return np.zeros(len(part), dtype=bool)
     try:
         with np.errstate(over="ignore"):
-            return np.asarray(part == pos_label, dtype=bool)
-    except OverflowError:  # an integer beyond float64
+            return np.asarray(part == (pos_label if _is_machine(pos_label) else float(pos_label)), dtype=bool)
+    except OverflowError:  # a number beyond float64
         return np.zeros(len(part), dtype=bool)
 
 
+def _is_machine(number: object) -> bool:
+    """Whether arrays hold such numbers, which Decimal and Fraction are not."""
+    return isinstance(number, (int, float, np.number, np.bool_))
+
+
 def _is_coarse(part: Array, pos_label: Any) -> bool:
-    """Whether the comparison was made in a float among whole numbers it no longer tells apart."""
+    """Whether the comparison was made in a float that does not tell the label from its neighbours."""
+    if not _is_machine(pos_label):
+        return True
     floats = part.dtype.kind == "f"
     exact = not floats and isinstance(pos_label, (int, np.integer))
     limit = 2.0 ** (np.finfo(part.dtype).nmant + 1) if floats else 2.0**53

@@ -160,6 +160,11 @@ class Moments:
         """Σw(f − mean)²."""
         return np.maximum(self._columns.wr2 - self._columns.wr * self._r, 0) / self._u**2
 
+    @property
+    def mixed(self) -> NDArray[np.bool_]:
+        """Cells in which scores differ, by more than the rounding of r and r² to 2^-31 could feign."""
+        return np.asarray(self.spread * self._u**2 > 2.0 ** (1 - NUMERATOR_BITS) * self.weight)
+
     @column
     def e1(self) -> Floats:
         """Σw(y − f)(f − mean)."""

@@ -95,16 +95,16 @@ def cell_spans(summary: Summary, score: Floats | None = None) -> Spans:
     return Spans(np.cumsum(e) - e, np.cumsum(weight) - weight, e, m.e_positive / total, weight)
 
 
-def from_cells(summary: Summary) -> tuple[Extremes, Extremes]:
-    """Extremes of C at the edges of the summary's cells, and of what C can reach inside them, rounding included."""
+def from_cells(summary: Summary, inside: NDArray[np.bool_] | None = None) -> tuple[Extremes, Extremes]:
+    """Extremes of C at the edges of the summary's cells, and of what C can reach inside them or some, rounding included."""
     cells = cell_spans(summary)
     # Cells are closed on the left: the rows below an edge have scores up to the float before it.
     edge = summary.ruler.edges[summary.cells + 1]
     score = np.where(edge < 1, np.nextafter(edge, 0), 1.0)
     edges = Extremes().over(cells.end, score, cells.after)
-    high, low = cells.reach
+    high, low = (cells if inside is None else cells.pick(inside)).reach
     bounds = Extremes(
-        highest=ORIGIN._replace(value=max(edges.highest.value, float(high.max())) + SLACK),
-        lowest=ORIGIN._replace(value=min(edges.lowest.value, float(low.min())) - SLACK),
+        highest=ORIGIN._replace(value=float(high.max(initial=edges.highest.value)) + SLACK),
+        lowest=ORIGIN._replace(value=float(low.min(initial=edges.lowest.value)) - SLACK),
     )
     return edges, bounds

@@ -1,5 +1,8 @@
 """Lazy frames answer, and refuse, as every other engine does."""
 
+import datetime
+from decimal import Decimal
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -100,6 +103,39 @@ def test_whole_numbers_that_float32_has_not(reduced, event):
     with pytest.raises(InputError, match="0 of 4 values equal"):
         reduced({"y": y, "p": P}, pos_label=event)
     assert reduced({"y": y, "p": P}, pos_label=2**24) == summarize([1, 0, 1, 0], P)
+
+
+LAZY = {"polars": pl.LazyFrame, "duckdb": lambda columns: duckdb.from_arrow(pa.table(columns))}
+
+
+@pytest.mark.parametrize("frame", LAZY.values(), ids=LAZY)
+def test_events_of_bytes(frame):
+    rows = frame({"y": [b"a", b"b", b"a", b"\xff"], "p": P.tolist()})
+    assert summarize_frame(rows, **COLUMNS, pos_label=b"a") == summarize([1, 0, 1, 0], P)
+    with pytest.raises(InputError, match=r"column 'y': is of type Binary, not numbers.*b'a' \(2 rows\)"):
+        summarize_frame(rows, **COLUMNS)
+
+
+@pytest.mark.parametrize("frame", LAZY.values(), ids=LAZY)
+def test_events_of_decimals(frame):
+    rows = frame({"y": [Decimal("0.2"), Decimal("0.1"), Decimal("0.2"), Decimal("0.3")], "p": P.tolist()})
+    for event in ("0.2", "0.20"):
+        assert summarize_frame(rows, **COLUMNS, pos_label=Decimal(event)) == summarize([1, 0, 1, 0], P)
+    for event, why in (
+        ("0.20000000000000000001", "0 of 4 values equal"),
+        ("1e60", "is not"),
+        ("1e-60", "is not"),
+        ("inf", "is not"),
+    ):
+        with pytest.raises(InputError, match=why):
+            summarize_frame(rows, **COLUMNS, pos_label=Decimal(event))
+
+
+@pytest.mark.parametrize("frame", LAZY.values(), ids=LAZY)
+def test_events_of_a_type_that_is_not_read(frame):
+    days = [datetime.date(2026, 1, day) for day in (1, 2, 1, 2)]
+    with pytest.raises(InputError, match=r"column 'y': is of type Date, not a number\. Convert it to numbers first\.$"):
+        summarize_frame(frame({"y": days, "p": P.tolist()}), **COLUMNS, pos_label=days[0])
 
 
 ROLES = [("outcome", "prediction"), ("outcome", "weight"), ("prediction", "weight")]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -325,12 +326,13 @@ def _check_types(lazy: Any, schema: Mapping[str, Any], called: Mapping[str, str]
             )
     for role, name in columns.roles.items():
         dtype = schema[name]
-        if role == "outcome" and pos_label is not None and not _comparable(dtype, pos_label):
+        number, label = dtype.is_numeric() or dtype == nw.Boolean, dtype in (nw.String, nw.Categorical, nw.Enum, nw.Binary)
+        if role == "outcome" and (number or label) and pos_label is not None and not _comparable(dtype, pos_label):
             given = option("pos_label", show(pos_label))
             raise (f"column {name!r}: is of type {dtype}; " + given + " is not. Pass a value of the column.").error()
-        if dtype.is_numeric() or dtype == nw.Boolean:
+        if number:
             continue
-        if role == "outcome" and dtype in (nw.String, nw.Categorical, nw.Enum):
+        if role == "outcome" and label:
             if pos_label is not None:
                 continue
             labels = lazy.select(nw.col(called[name]).alias("label_")).group_by("label_").agg(nw.len().alias("rows_"))
@@ -348,11 +350,14 @@ def _comparable(dtype: Any, pos_label: Any) -> bool:
     """Whether a column of this type can hold the label; engines would convert one of them silently, or fail."""
     import narwhals as nw
 
+    if dtype.is_decimal() and isinstance(pos_label, Decimal):
+        _, digits, exponent = pos_label.as_tuple()  # engines have 38 digits, on either side of the point
+        return isinstance(exponent, int) and exponent >= -38 and len(digits) + max(exponent, 0) <= 38
     if dtype.is_numeric():
-        return isinstance(pos_label, int | float | np.number)
+        return isinstance(pos_label, int | float | np.number | Decimal)
     if dtype == nw.Boolean:
         return isinstance(pos_label, bool | np.bool_) or pos_label in (0, 1)
-    return isinstance(pos_label, str)
+    return isinstance(pos_label, bytes if dtype == nw.Binary else str)
 
 
 def _tolerance(dtype: Any) -> float:
