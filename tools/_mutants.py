@@ -90,8 +90,8 @@ _INPUTS = (
     mutant(
         "labels-pos-label-inverted",
         "inputs/labels.py",
-        "np.asarray(part == pos_label, dtype=bool)",
-        "np.asarray(part != pos_label, dtype=bool)",
+        "np.asarray(part == (pos_label if",
+        "np.asarray(part != (pos_label if",
         "tests/inputs/test_rows.py",
     ),
     mutant(
@@ -335,8 +335,8 @@ _DATA = (
     mutant(
         "points-signs-too-small",
         "data/points.py",
-        "return _parts(self.starts, self.e**2, self.e**2)",
-        "return _parts(self.starts, 0.25 * self.e**2, self.e**2)",
+        "Bent(np.sqrt(left), np.zeros(len(left)), precise)",
+        "Bent(0.5 * np.sqrt(left), np.zeros(len(left)), precise)",
         "tests/data/test_points.py",
     ),
     mutant(

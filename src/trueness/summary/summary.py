@@ -327,9 +327,12 @@ def scale_weights(sums: NDArray[Any], exponent: int) -> NDArray[Any]:
 
 def integer_summary(table: Ints, on: Ruler, **fields: Any) -> Summary:
     """A summary from int64 sums [row, 4·label + (n, R1, R2, R3)], R_j = Σ floor(r^j·2^31 + ½), rows as `row_of_cell`."""
-    count = (table[:, 0] + table[:, 4])[on.row_of_cell]
-    cells = np.flatnonzero(count)
-    by_sum = table[on.row_of_cell[cells]].T
+    cells = np.flatnonzero((table[:, 0] + table[:, 4])[on.row_of_cell])
+    return summary_of_cells(cells, table[on.row_of_cell[cells]].T, on, **fields)
+
+
+def summary_of_cells(cells: Ints, by_sum: Ints, on: Ruler, **fields: Any) -> Summary:
+    """The same from the sums [4·label + (n, R1, R2, R3), cell] of the cells that hold rows."""
     sums = np.empty((2, len(INTEGER_SUMS), len(cells)), dtype=np.int64)
     for label in (0, 1):
         n, *powers = by_sum[4 * label : 4 * label + 4]
@@ -337,7 +340,7 @@ def integer_summary(table: Ints, on: Ruler, **fields: Any) -> Summary:
         for j, power in enumerate(powers):
             sums[label, 2 * j + 1] = power >> NUMERATOR_BITS
             sums[label, 2 * j + 2] = power & (2**NUMERATOR_BITS - 1)
-    return Summary(ruler=on, cells=cells, sums=sums.reshape(14, len(cells)), rows=count[cells], **fields)
+    return Summary(ruler=on, cells=cells, sums=sums.reshape(14, len(cells)), rows=by_sum[0] + by_sum[4], **fields)
 
 
 def float_summary(rows: Ints, table: Floats, on: Ruler, **fields: Any) -> Summary:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from trueness._types import Floats, Ints
 from trueness.summary.moments import FLOAT_SUMS
 from trueness.summary.ruler import Ruler
-from trueness.summary.summary import Summary, float_summary, integer_summary
+from trueness.summary.summary import Summary, summary_of_cells
 
 CHUNK = 1 << 17
 _EXACT = 1 << 22  # rows whose 31-bit integers add exactly in float64
@@ -64,7 +64,10 @@ class HardSums:
     def summary(self, **fields: Any) -> Summary:
         """The sums so far."""
         self._flush()
-        return integer_summary(self.table.reshape(4, 2, -1).T.reshape(-1, 8), self.on, **fields)
+        by_label = self.table.reshape(4, 2, -1)
+        cells = np.flatnonzero((by_label[0, 0] + by_label[0, 1])[self.on.row_of_cell])
+        by_sum = by_label[:, :, self.on.row_of_cell[cells]].transpose(1, 0, 2).reshape(8, -1)
+        return summary_of_cells(cells, by_sum, self.on, **fields)
 
 
 def powers(r: Floats) -> Iterator[Floats | None]:
@@ -123,7 +126,11 @@ class FloatSums:
 
     def summary(self, **fields: Any) -> Summary:
         """The sums so far."""
-        return float_summary(self.rows, self.total + self.lost, self.on, soft=self.soft, exponent=self.exponent, **fields)
+        cells = np.flatnonzero(self.rows)
+        sums = self.total[:, cells] + self.lost[:, cells]
+        return Summary(
+            ruler=self.on, cells=cells, sums=sums, rows=self.rows[cells], soft=self.soft, exponent=self.exponent, **fields
+        )
 
 
 def _renumber(occupied: Ints, cell: Ints) -> Ints:
