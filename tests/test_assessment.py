@@ -198,6 +198,13 @@ def test_the_number_of_threads_does_not_show(kind: str, monkeypatch: pytest.Monk
     assert results[0] == results[1] == results[2]
 
 
+@pytest.mark.parametrize("threads", ["0", "-1", "two", "1.5", " ", "²"])
+def test_a_number_of_threads_that_is_none_is_refused(threads: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUENESS_THREADS", threads)
+    with pytest.raises(TruenessError, match=r"TRUENESS_THREADS: .* is not a number of threads\. Set it to 1 or more"):
+        assess([0, 1, 1], [0.2, 0.5, 0.9])
+
+
 def test_the_range_begins_at_the_smallest_score_and_decides_the_word() -> None:
     rng = np.random.default_rng(0)
     p = rng.uniform(0.55, 0.74, 4000)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueness._types import Array, Ints
+from trueness.errors import InputError
 
 # Loading numba takes about half a second, a compiled pass saves about 10 ns a row: below these sizes NumPy is as good.
 PAYS_ONCE_LOADED = 1 << 18
@@ -36,8 +37,10 @@ def accelerator(n: int) -> ModuleType | None:
 
 def cores() -> int:
     """How many threads may work at once: the variable TRUENESS_THREADS, else as many as there are cores for this process."""
-    if (asked := os.environ.get("TRUENESS_THREADS", "")).isdecimal() and int(asked) > 0:
-        return int(asked)
+    if asked := os.environ.get("TRUENESS_THREADS"):
+        if not (asked.isascii() and asked.isdecimal() and int(asked[:9]) > 0):
+            raise InputError(f"TRUENESS_THREADS: {asked!r} is not a number of threads. Set it to 1 or more, or unset it.")
+        return int(asked[:9])
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
