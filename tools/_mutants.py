@@ -292,7 +292,7 @@ _DATA = (
     ),
     mutant(
         "points-null-at-one-half",
-        "data/points.py",
+        "data/samplers.py",
         "np.clip((self.score_of_zeros + self.score_of_ones) / n, 0.0, 1.0)",
         "np.full(len(n), 0.5)",
         INFERENCE + "test_significance.py",
@@ -334,14 +334,14 @@ _DATA = (
     ),
     mutant(
         "points-signs-too-small",
-        "data/points.py",
+        "data/samplers.py",
         "Bent(np.sqrt(left), np.zeros(len(left)), precise)",
         "Bent(0.5 * np.sqrt(left), np.zeros(len(left)), precise)",
         "tests/data/test_points.py",
     ),
     mutant(
         "points-heavy-rows-lost",
-        "data/points.py",
+        "data/samplers.py",
         "if len(self.alone):",
         "if len(self.alone) < 0:",
         "tests/data/test_points.py",

@@ -806,7 +806,7 @@ def test_no_draws_are_made_that_nothing_reads(monkeypatch):
     def refuse(*_):
         raise AssertionError("residuals were flipped")
 
-    monkeypatch.setattr("trueness.data.points._Counts.flips", refuse)
+    monkeypatch.setattr("trueness.data.samplers.CountSampler.flips", refuse)
     y, f = rows(400)
     for each in evidence(as_sample(y, f), metrics=("ecce_mad", "ecce_r"), rng=0):
         assert each.interval.low <= each.value <= each.interval.high

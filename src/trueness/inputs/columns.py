@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -103,9 +104,14 @@ def missing_column(name: object, known: Sequence[object], where: str = "") -> st
     return f"there is no column {asked}{where}; the columns are {listed}.{guess}"
 
 
-def roots(x: object) -> set[str]:
+def roots(x: object) -> frozenset[str]:
     """The packages that an object's type and its bases come from; the compiled half of one may be called _duckdb."""
-    return {base.__module__.partition(".")[0].lstrip("_") for base in type(x).__mro__}
+    return _roots_of(type(x).__mro__)
+
+
+@lru_cache(maxsize=256)
+def _roots_of(bases: tuple[type, ...]) -> frozenset[str]:
+    return frozenset(base.__module__.partition(".")[0].lstrip("_") for base in bases)
 
 
 def refuse(x: object, name: str) -> NoReturn:
@@ -161,6 +167,13 @@ def require_one_column(shape: tuple[int, ...], name: str) -> None:
     raise InputError(f"{name}: has shape {shape} where one column, ({shape[0]},) or ({shape[0]}, 1), is expected. {remedy}")
 
 
+@lru_cache(maxsize=256)
+def _named(dtype: np.dtype[Any]) -> str:
+    """The name of a dtype whatever its byte order: NumPy makes it anew at every call."""
+    return dtype.newbyteorder("=").name
+
+
+@lru_cache(maxsize=256)
 def rounding(dtype: np.dtype[Any]) -> float:
     """4 units in the last place at 1, of the dtype the values were computed in."""
     return 4.0 * max(float(np.finfo(dtype).eps), 2.0**-52) if dtype.kind == "f" else 0.0
@@ -181,7 +194,7 @@ def array_column(x: Array, name: str) -> Column:
         return object_column(x.tolist(), name)
     if kind in "UST":
         return text_column(name, length, "str" if kind != "S" else "bytes", lambda start, stop: x[start:stop].tolist())
-    if dtype.name == "bfloat16":  # ml_dtypes, what JAX hands over
+    if _named(dtype) == "bfloat16":  # ml_dtypes, what JAX hands over
         return Column(
             name=name,
             length=length,
@@ -206,7 +219,7 @@ def array_column(x: Array, name: str) -> Column:
             raise InputError(_too_large(name, start + row, part[row]))
         return converted
 
-    return Column(name=name, length=length, dtype=dtype.newbyteorder("=").name, tolerance=rounding(dtype), fetch=fetch)
+    return Column(name=name, length=length, dtype=_named(dtype), tolerance=rounding(dtype), fetch=fetch)
 
 
 def masked_column(x: "np.ma.MaskedArray[Any, Any]", name: str) -> Column:

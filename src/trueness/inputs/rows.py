@@ -39,6 +39,7 @@ SMALLEST_WEIGHT, LARGEST_WEIGHT = 2.0**-300, 2.0**300
 Names = tuple[str, str, str]
 NAMES: Names = ("y_true", "y_prob", "sample_weight")
 _AS_THEY_ARE = Reading()
+_LONGDOUBLE = np.dtype(np.longdouble).name
 Groups = Sequence[tuple[str, Any]]  # columns that make the groups, each with what messages call it
 
 
@@ -141,7 +142,7 @@ def read_rows(
         raise InputError(f"{names[0]} and {names[1]}: no rows (0 values in each). Pass at least one row.")
     if not part and reading.pos_label is not None and not occurs(y, reading.pos_label):
         require_label(y.name, Observed().add(y), reading.pos_label)
-    return replace(_rows(y, f, w, notes, reading), by=groups)
+    return _rows(y, f, w, notes, reading, groups)
 
 
 def read_predictions(y_prob: Values) -> Floats:
@@ -318,7 +319,9 @@ def _group_column(x: Any, name: str, rows: int) -> list[Any]:
     return groups
 
 
-def _rows(y: Column, f: Column, w: Column | None, notes: list[str], reading: Reading) -> Rows:
+def _rows(
+    y: Column, f: Column, w: Column | None, notes: list[str], reading: Reading, groups: Sequence[Any] | None = None
+) -> Rows:
     if reading.pos_label is not None:
         notes = [*notes, f"{stem(y.name)}: {show(reading.pos_label)} counted as 1, every other value as 0"]
         y = mapped(y, reading.pos_label)
@@ -327,11 +330,11 @@ def _rows(y: Column, f: Column, w: Column | None, notes: list[str], reading: Rea
     if text:
         raise lines(text).error()
     for column in given:
-        if column.dtype == np.dtype(np.longdouble).name != "float64":
+        if column.dtype == _LONGDOUBLE != "float64":
             notes = [*notes, f"{stem(column.name)}: longdouble rounded to float64"]
         elif column.tolerance > 2.0**-50:
             notes = [*notes, f"{stem(column.name)}: {column.dtype} promoted to float64"]
-    return Rows(y=y, f=f, w=w, nan=reading.nan, notes=tuple(notes))
+    return Rows(y=y, f=f, w=w, nan=reading.nan, notes=tuple(notes), by=groups)
 
 
 def raise_bad_rows(rows: Rows) -> NoReturn:

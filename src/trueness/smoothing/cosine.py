@@ -26,13 +26,14 @@ def cosine_coefficients(moments: Floats) -> Floats:
     a = np.zeros(cells)
     argument = np.pi * np.arange(cells) / cells
     factor = np.full(cells, 0.5)  # scipy's transforms carry a factor 2
-    for p, row in enumerate(moments):
+    even, odd = dct(moments[0::2], type=2), dst(moments[1::2], type=2)
+    for p in range(len(moments)):
         if p:
             factor *= argument / p
         if p % 2 == 0:
-            a += _DERIVATIVE_SIGN[p] * factor * dct(row, type=2)
+            a += _DERIVATIVE_SIGN[p] * factor * even[p // 2]
         else:
-            a[1:] += _DERIVATIVE_SIGN[p] * factor[1:] * dst(row, type=2)[:-1]
+            a[1:] += _DERIVATIVE_SIGN[p] * factor[1:] * odd[p // 2][:-1]
     return a
 
 

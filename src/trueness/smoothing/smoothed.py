@@ -70,7 +70,11 @@ class Smoothed:
         self.link = link
         self.coefficients = [cosine_coefficients(table) for table in tables]
         self.finest = CELLS_PER_BANDWIDTH * window.length / tables[0].shape[1]
-        self.any = bool(tables[0].any())  # else the first kind is nil everywhere
+
+    @property
+    def any(self) -> bool:
+        """Whether the first kind is not nil everywhere."""
+        return bool(self.coefficients[0].any())
 
     def integral(self, bandwidth: float) -> float:
         """∫|A| of the smoothed first kind A; with a link ρ, ∫|(1 − ρ)A − ρB| with B the smoothed second kind.

@@ -17,6 +17,7 @@ from trueness.errors import InputError
 PAYS_ONCE_LOADED = 1 << 18
 PAYS_TO_LOAD = 1 << 22
 _TERMS = 1 << 16  # that are summed at a time: what a cache holds
+_PIECES = 4  # of as many terms that a thread is worth
 _THREADS = 8
 
 
@@ -75,7 +76,7 @@ def total_of(n: int, part: Callable[[int, int], float]) -> float:
         return [part(a, min(a + _TERMS, n)) for a in range(first * _TERMS, last * _TERMS, _TERMS)]
 
     pieces = -(-n // _TERMS)
-    return math.fsum(x for sums in in_threads(0, pieces, min(_THREADS, pieces), work) for x in sums)
+    return math.fsum(x for sums in in_threads(0, pieces, min(_THREADS, pieces // _PIECES), work) for x in sums)
 
 
 def hard_table(cells: int) -> Ints:
