@@ -446,3 +446,24 @@ def test_results_can_be_kept_and_shown():
     assert repr(result).startswith("3 groups, 2 tested")
     assert "\n" not in repr(result)
     assert "adjusted" in repr(result["<b>"])
+
+
+def test_one_group_among_many_can_be_found():
+    """The smallest of 1999 draws' p-values is 150/2000 after Holm: nothing could be significant."""
+    rng = np.random.default_rng(0)
+    by, f = np.repeat(np.arange(150), 40), rng.random(6000)
+    y = (rng.random(6000) < f).astype(int)
+    y[by == 7] = 1 - (rng.random(40) < f[by == 7])
+    tests = group_tests(y, f, by=by, rng=0)
+    assert [each.group for each in tests if each.adjusted_pvalue < 0.05] == [7]
+    found = tests[7].test
+    assert found.resamples == 15_000
+    assert calibration_test(y[by == 7], f[by == 7], rng=found.seed, resamples=15_000) == found
+    assert sum(each.test.resamples > 1999 for each in tests) <= 8  # those few whose p-value is open
+
+
+def test_few_groups_are_not_drawn_again():
+    rng = np.random.default_rng(0)
+    by, f = np.repeat(np.arange(20), 30), rng.random(600)
+    y = 1 - (rng.random(600) < f)
+    assert {each.test.resamples for each in group_tests(y, f, by=by, rng=0, resamples=99)} == {99}

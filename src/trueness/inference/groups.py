@@ -20,6 +20,9 @@ from trueness.options import check_choice, check_count, check_progress, check_se
 from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
+_MANY = 20  # groups above which the smallest simulated p-values are drawn again
+_REACHED = 10  # draws that reach the value: as many settle that a p-value is not small
+_EACH = 100  # draws for each group: the smallest p-value, adjusted for their number, is then 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +132,8 @@ def group_tests(
     .. math:: \tilde p_{(i)} = \max_{j \le i} \min\bigl((m - j + 1)\,p_{(j)},\, 1\bigr)
 
     for the m groups tested, in ascending order of p: the chance that any calibrated group gets :math:`\tilde p \le \alpha` is
-    at most α. Groups of fewer than 10 rows are listed without a test and do not count in m.
+    at most α. Groups of fewer than 10 rows are listed without a test and do not count in m. Simulated p-values of more than 20
+    groups that fewer than 10 draws reach are drawn anew, 100 m times, so that the adjusted ones can be small.
 
     Parameters
     ----------
@@ -172,15 +176,29 @@ def group_tests(
     settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
     parts = group_parts(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
     seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
+    again = np.random.SeedSequence([seed, 1]).generate_state(len(parts), np.uint64)
+    tested = sum(n >= SMALLEST and part is not None for _, n, part in parts)
+    more = settings | {"resamples": _EACH * tested}
     results: list[tuple[Any, int, CalibrationTest | None]] = []
     for place, (group, n, part) in enumerate(parts):
         test = None
         if n >= SMALLEST and part is not None:
             test = calibration_test(part, **settings, weight_kind=weight_kind, rng=int(seeds[place] >> np.uint64(1)))
+            if tested > _MANY and _is_open(test, more["resamples"]):
+                test = calibration_test(part, **more, weight_kind=weight_kind, rng=int(again[place] >> np.uint64(1)))
         results.append((group, n, test))
         if progress is not None:
             progress(place + 1, len(parts))
     return GroupTests(tuple(_adjusted(results)))
+
+
+def _is_open(test: CalibrationTest, resamples: int) -> bool:
+    """Whether so many draws may tell of a smaller p-value.
+
+    The result stays valid: at most α below 11/(resamples + 1) only a p-value drawn anew can be as small, and above it whatever
+    is drawn anew was small at first.
+    """
+    return test.resamples is not None and test.resamples < resamples and test.pvalue * (1 + test.resamples) <= _REACHED
 
 
 def _adjusted(results: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[GroupTest]:
