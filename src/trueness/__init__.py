@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from trueness.inference.floor import noise_floor
     from trueness.inference.groups import GroupTests, group_tests
     from trueness.inference.intervals import Interval, confidence_interval
-    from trueness.inference.significance import CalibrationTest, calibration_test
+    from trueness.inference.outcome import CalibrationTest
+    from trueness.inference.significance import calibration_test
     from trueness.metrics.binned import binned_ece, soft_mean_ece
     from trueness.metrics.continuity import ece_continuity_gap
     from trueness.metrics.cumulative import CumulativeError, ecce, ecce_mad, ecce_r
@@ -98,7 +99,8 @@ _HOMES = {
     "inference.groups": ("GroupTests", "group_tests"),
     "inference.intervals": ("Interval", "confidence_interval"),
     "inference.floor": ("noise_floor",),
-    "inference.significance": ("CalibrationTest", "calibration_test"),
+    "inference.outcome": ("CalibrationTest",),
+    "inference.significance": ("calibration_test",),
     "metrics.binned": ("binned_ece", "soft_mean_ece"),
     "metrics.continuity": ("ece_continuity_gap",),
     "metrics.cumulative": ("CumulativeError", "ecce", "ecce_mad", "ecce_r"),

@@ -20,7 +20,7 @@ from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
 from trueness.inference.groups import GroupTests, group_tests
 from trueness.inference.intervals import Interval
-from trueness.inference.significance import CalibrationTest
+from trueness.inference.outcome import CalibrationTest
 from trueness.inference.simulation import Progress
 from trueness.inputs.arguments import Columns, Reading, column_names
 from trueness.inputs.frames import unwrapped

@@ -8,7 +8,8 @@ from trueness._types import Rng
 from trueness.data.sample import Sample
 from trueness.inference.floor import floor_of
 from trueness.inference.intervals import Interval, draws_for, interval_of, needs_of
-from trueness.inference.significance import CalibrationTest, outcome_of
+from trueness.inference.outcome import CalibrationTest
+from trueness.inference.significance import outcome_of
 from trueness.inference.simulation import Drawn, Needs, Progress, Resampling
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_level, check_seed

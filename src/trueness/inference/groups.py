@@ -12,10 +12,10 @@ from trueness._text import MISSING, group_name, number, show_pvalue
 from trueness._types import Rng, Values
 from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
-from trueness.inference.significance import METHODS, WEIGHT_KINDS, CalibrationTest, calibration_test
+from trueness.inference.outcome import CalibrationTest
+from trueness.inference.significance import METHODS, WEIGHT_KINDS, bind_statistic, calibration_test
 from trueness.inference.simulation import Progress
 from trueness.metrics.drawing import Options
-from trueness.metrics.registry import bind
 from trueness.options import check_choice, check_count, check_progress, check_seed
 from trueness.summary.summary import Summary
 
@@ -167,7 +167,7 @@ def group_tests(
     >>> [(each.group, each.n, each.adjusted_pvalue < 0.05) for each in tests]
     [('high', 8056, True), ('low', 11944, True)]
     """
-    bind(statistic, options, what="statistic")
+    bind_statistic(statistic, options)
     check_count("resamples", resamples)
     check_choice("method", method, METHODS)
     check_choice("weight_kind", weight_kind, WEIGHT_KINDS)

@@ -1,70 +1,28 @@
 """Could it be noise? Tests of calibration with p-values that are right in the tails and for few or rare events."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import replace
 from typing import Any, Literal
 
-from trueness._json import plain
-from trueness._text import show_pvalue
+import numpy as np
+
 from trueness._types import Floats, Rng, Values
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
-from trueness.inference.simulation import SOFT, Drawn, Needs, Progress, Resampling
+from trueness.inference.combination import joint_pvalue, rank_pvalues
+from trueness.inference.outcome import CalibrationTest, TestPart
+from trueness.inference.residual_statistics import COMBINED, PARTS, STATISTICS, tail_of
+from trueness.inference.simulation import SOFT, Drawn, Needs, Progress, Resampling, null_draws
 from trueness.metrics.drawing import LimitLaw, Options
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_count, check_progress, check_seed
 
 _EACH_SIGN = 20  # residuals of either sign from which soft labels are trusted to show their own variance
 _SMALLEST = 5e-324
+_GROUPS = 512  # of neighbouring scores, at least, on which statistics of residuals are drawn
 
 METHODS = ("auto", "asymptotic", "simulated")
 WEIGHT_KINDS = ("importance", "frequency")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CalibrationTest:
-    """What a test of calibration found. A large p-value means that noise could explain it, not that the model is calibrated."""
-
-    statistic: str
-    value: float
-    standardized: float  # ECCE: in units of its noise scale; else standard deviations above the mean under calibration
-    pvalue: float
-    log10_pvalue: float
-    method: str  # "asymptotic" or "simulated"
-    reason: str  # why this method
-    n: int
-    resamples: int | None = None
-    seed: int | None = None
-    # Certain bounds for the p-value of the rows, where only their summary is known and the limit law is used.
-    pvalue_bounds: tuple[float, float] | None = None
-    # Where certain predictions were wrong, which makes p = 0: how many at least, and the test of the other rows.
-    contradictions: int = 0
-    rest: "CalibrationTest | None" = None
-
-    def __repr__(self) -> str:
-        return f"{self.statistic} = {self.value:.4g}, p {self.shown} ({self.method}; {self.reason}), n = {self.n}"
-
-    @property
-    def shown(self) -> str:
-        """The p-value in words: "= 0.03", or "≤ 0.0005" where no draw reached the value."""
-        smallest = self.resamples is not None and self.pvalue <= 1 / (1 + self.resamples)
-        return f"{'≤' if smallest else '='} {show_pvalue(self.pvalue, self.log10_pvalue)}"
-
-    @property
-    def explained(self) -> str:
-        """The p-value without "="; a 0 with the number of certain predictions that were wrong, and the others' p."""
-        return self.shown.removeprefix("= ") + self.certainties
-
-    @property
-    def certainties(self) -> str:
-        """In parentheses, how many certain predictions were wrong, and the others' p; nothing where none was."""
-        others = "" if self.rest is None else f"; others {self.rest.shown.removeprefix('= ')}"
-        return f" ({self.contradictions} certain and wrong{others})" if self.contradictions else ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as a dictionary; None where a number is not finite."""
-        named = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: plain(value) for name, value in named.items() if value or name not in ("contradictions", "rest")}
 
 
 def calibration_test(
@@ -97,7 +55,9 @@ def calibration_test(
     y_prob : array-like
         Predicted probabilities.
     statistic : str
-        Name of a metric; large values speak against calibration.
+        Name of a metric, large values of which speak against calibration; or a test of its own: "cox" (slope and intercept
+        of the logit), "spiegelhalter", "neyman" (waves), "hosmer_lemeshow" (64 to 1 groups), "kernel" (narrow ranges), or
+        "combined": the smallest p of ECCE-R and all of these but Spiegelhalter, ranked among those of the same draws.
     options : mapping, optional
         The metric's options, for example ``{"bins": 20}``.
     method : {"auto", "asymptotic", "simulated"}
@@ -120,10 +80,18 @@ def calibration_test(
     CalibrationTest
         With ``statistic``, ``value``, ``standardized``, ``pvalue``, ``log10_pvalue`` (exact where a float underflows),
         ``method``, ``reason``, ``n``, ``resamples`` and ``seed``. Certain predictions that were wrong, an event at 0 or none
-        at 1, make p = 0; ``rest`` is then the test of the other rows.
+        at 1, make p = 0; ``rest`` is then the test of the other rows. ``parts`` lists what a combined test is made of. Its
+        p-value is that of the draws; where none reached the observed one, twice the smaller of those by the laws of ECCE-R
+        and Cox, if it is smaller still.
 
     References
     ----------
+    D. R. Cox (1958). Two further applications of a model for binary regression. Biometrika 45.
+
+    D. J. Spiegelhalter (1986). Probabilistic prediction in patient management and clinical trials. Statistics in Medicine 5.
+
+    J. Fan (1996). Test of significance based on wavelet thresholding and Neyman's truncation. JASA 91.
+
     I. Arrieta-Ibarra, P. Gujral, J. Tannen, M. Tygert, C. Xu (2022). Metrics of calibration for probabilistic predictions.
     JMLR 23.
 
@@ -135,14 +103,132 @@ def calibration_test(
     >>> result.method, float(f"{result.pvalue:.1g}")
     ('asymptotic', 2e-21)
     """
-    bound = bind(statistic, options, what="statistic")
+    bound = bind_statistic(statistic, options)
     check_choice("method", method, METHODS)
     check_choice("weight_kind", weight_kind, WEIGHT_KINDS)
     check_progress(progress)
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
     sample = as_sample(y_true, y_prob, sample_weight)
     resampling = Resampling(sample, [bound], frequency=weight_kind == "frequency")
+    if statistic in STATISTICS or statistic == "combined":
+        return outcome_by_residuals(statistic, resampling, method, resamples, seed, progress)
     return outcome_of(bound, resampling.values[0], resampling, method, resamples, seed, progress)
+
+
+def bind_statistic(statistic: Any, options: Options | None) -> BoundMetric:
+    """The metric that is the statistic; for a statistic of residuals ECCE-R, whose points and regime it shares."""
+    if not isinstance(statistic, str) or statistic not in (*STATISTICS, "combined"):
+        return bind(statistic, options, what="statistic")
+    if options is not None and options != {}:
+        raise InputError(f"options: {statistic} takes none.")
+    return bind("ecce_r", None, what="statistic")
+
+
+def outcome_by_residuals(
+    name: str, resampling: Resampling, method: str, resamples: int, seed: int, progress: Progress | None = None
+) -> CalibrationTest:
+    """The test by a statistic of residuals, or by several combined."""
+    points, sample = resampling.base, resampling.sample
+    if points.soft:
+        if name != "combined":
+            raise InputError(f"statistic: {SOFT}")
+        alone = _soft(resampling.metrics[0], resampling.values[0], resampling, method)
+        part = TestPart(name="ecce_r", value=alone.value, pvalue=alone.pvalue, log10_pvalue=alone.log10_pvalue)
+        return replace(alone, statistic=name, reason=f"{alone.reason}; ECCE-R alone", parts=(part,))
+    if float(points.binomial.sum()) == 0 or sample.contradictions(frequency=resampling.frequency).total:
+        alone = outcome_of(resampling.metrics[0], resampling.values[0], resampling, "auto", resamples, seed, rest=False)
+        rest = sample.without_contradictions if alone.contradictions else None
+        if rest is None:
+            return replace(alone, statistic=name, value=math.nan)
+        others = Resampling(rest, resampling.metrics, frequency=resampling.frequency)
+        return replace(
+            alone,
+            statistic=name,
+            value=math.nan,
+            rest=outcome_by_residuals(name, others, method, resamples, seed, progress),
+        )
+    if name == "combined":
+        return _combined(resampling, method, resamples, seed, progress)
+    return _by_residuals(name, resampling, method, resamples, seed, progress)
+
+
+def _by_residuals(
+    name: str, resampling: Resampling, method: str, resamples: int, seed: int, progress: Progress | None
+) -> CalibrationTest:
+    points, regime = resampling.base, resampling.regime
+    fields: dict[str, Any] = {"statistic": name, "n": points.n}
+    has_tail = tail_of(STATISTICS[name](points)) is not None
+    if method == "asymptotic" and not has_tail:
+        raise InputError(f'method: {name} has no limit law here. Pass method="simulated", or statistic="cox".')
+    reason = "as asked" if method != "auto" else regime.reason if has_tail else f"{name} has no limit law here"
+    if has_tail and (method == "asymptotic" or (method == "auto" and regime.asymptotic)):
+        statistic = STATISTICS[name](points)
+        value = float(statistic.of(points.e[None, :])[0])
+        log_p = min(_log_tail(statistic, value), 0.0)
+        fields |= {"value": value, "standardized": value, "method": "asymptotic", "reason": reason}
+        return CalibrationTest(**fields, pvalue=max(math.exp(log_p), _SMALLEST), log10_pvalue=log_p / math.log(10))
+    groups = points.merged(points.groups([], least=_GROUPS))
+    values = null_draws(groups, [STATISTICS[name](groups)], seed, resamples, progress)[0]
+    value, null = float(values[0]), values[1:]
+    spread = float(null.std())
+    pvalue = float(rank_pvalues(values)[0])
+    return CalibrationTest(
+        **fields,
+        value=value,
+        standardized=(value - float(null.mean())) / spread if spread > 1e-14 else math.nan,
+        pvalue=pvalue,
+        log10_pvalue=math.log10(pvalue),
+        method="simulated",
+        reason=reason,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def _log_tail(statistic: Any, value: float) -> float:
+    return float(statistic.log_tail(value))
+
+
+def _combined(resampling: Resampling, method: str, resamples: int, seed: int, progress: Progress | None) -> CalibrationTest:
+    """Joint smallest p on one set of draws; beyond them the laws of ECCE-R and Cox, Bonferroni."""
+    if method == "asymptotic":
+        raise InputError('method: the combined test is simulated. Pass method="auto", or statistic="ecce_r" or "cox".')
+    points, regime = resampling.base, resampling.regime
+    groups = points.merged(points.groups([], least=_GROUPS))
+    statistics = [PARTS[name](groups) for name in COMBINED]
+    drawn = null_draws(groups, statistics, seed, resamples, progress)
+    lawful = [(place, tail) for place, each in enumerate(statistics) if (tail := tail_of(each)) is not None]
+    further = np.min([[tail(max(float(x), 0.0)) for x in drawn[place]] for place, tail in lawful], axis=0)
+    pvalue, ranks = joint_pvalue(drawn, further)
+    values, logs = [float(each[0]) for each in drawn], [math.log(rank) for rank in ranks]
+    by_law = method == "auto" and regime.asymptotic
+    if by_law:  # values of all scores, not of groups
+        for place, _ in lawful:
+            exact = PARTS[COMBINED[place]](points)
+            values[place] = float(exact.of(points.e[None, :])[0])
+            logs[place] = min(_log_tail(exact, values[place]), 0.0)
+    far = min(math.log(len(lawful)) + min(logs[place] for place, _ in lawful), 0.0)
+    log_p, beyond = math.log(pvalue), False
+    if by_law and pvalue * (resamples + 1) < 1.5 and far < log_p:
+        log_p, beyond = far, True
+    parts = [
+        TestPart(name=name, value=value, pvalue=max(math.exp(log), _SMALLEST), log10_pvalue=log / math.log(10))
+        for name, value, log in zip(COMBINED, values, logs, strict=True)
+    ]
+    beside = "beyond all draws: the laws of ECCE-R and Cox, Bonferroni" if beyond else "joint draws of its parts"
+    return CalibrationTest(
+        statistic="combined",
+        value=-min(logs) / math.log(10),
+        standardized=math.nan,
+        pvalue=max(math.exp(log_p), _SMALLEST),
+        log10_pvalue=log_p / math.log(10),
+        method="asymptotic" if beyond else "simulated",
+        reason=f"{beside}; {regime.reason}",
+        n=points.n,
+        resamples=None if beyond else resamples,
+        seed=seed,
+        parts=tuple(sorted(parts, key=lambda part: part.log10_pvalue)),
+    )
 
 
 def outcome_of(

@@ -12,7 +12,7 @@ from trueness.data.points import FEW_EVENTS, FEW_SCORES, LARGE_JUMP, Points
 from trueness.data.sample import Sample
 from trueness.engines.arrays.workers import in_order
 from trueness.errors import InputError
-from trueness.metrics.drawing import Noise, Norm, Partition
+from trueness.metrics.drawing import Noise, Norm, Partition, Statistic
 from trueness.metrics.registry import BoundMetric
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
@@ -209,6 +209,26 @@ class Resampling:
         """Whether a metric's limit law stands for its draws."""
         many = len(self.base.score) > _FINE and self.base.events > _MANY_EVENTS
         return bound.law is not None and self.regime.asymptotic and many
+
+
+def null_draws(
+    points: Points, statistics: Sequence[Statistic], seed: int, draws: int, progress: Progress | None = None
+) -> list[Floats]:
+    """Each statistic of what was observed, first, and of outcomes drawn as predicted: the same draws for all."""
+    size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
+    sizes = [min(size, draws - start) for start in range(0, draws, size)]
+    seeds = np.random.SeedSequence(seed).spawn(len(sizes))
+    parts = [[each.of(points.e[None, :]) for each in statistics]]  # what draws share is made here, before there are threads
+
+    def batch(number: int) -> list[Floats]:
+        outcomes = points.sampler.null(np.random.default_rng(seeds[number]), sizes[number])
+        return [each.of(outcomes) for each in statistics]
+
+    for number, part in enumerate(in_order(batch, len(sizes))):
+        parts.append(part)
+        if progress is not None:
+            progress(sum(sizes[: number + 1]), draws)
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
 
 def _tell(progress: Progress, before: int, total: int, done: int) -> None:

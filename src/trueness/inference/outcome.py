@@ -1,0 +1,76 @@
+"""What a test of calibration found."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from trueness._json import plain
+from trueness._text import show_pvalue
+
+_SELDOM = ("contradictions", "rest", "parts")  # fields that are listed where they say something
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestPart:
+    """One of the statistics of a combined test."""
+
+    __test__ = False  # not a test of pytest's
+
+    name: str
+    value: float
+    pvalue: float
+    log10_pvalue: float
+
+    def __repr__(self) -> str:
+        return f"{self.name} = {self.value:.4g}, p = {show_pvalue(self.pvalue, self.log10_pvalue)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary; None where a number is not finite."""
+        return {field.name: plain(getattr(self, field.name)) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibrationTest:
+    """What a test of calibration found. A large p-value means that noise could explain it, not that the model is calibrated."""
+
+    statistic: str
+    value: float
+    standardized: float  # ECCE: in units of its noise scale; else standard deviations above the mean under calibration
+    pvalue: float
+    log10_pvalue: float
+    method: str  # "asymptotic" or "simulated"
+    reason: str  # why this method
+    n: int
+    resamples: int | None = None
+    seed: int | None = None
+    # Certain bounds for the p-value of the rows, where only their summary is known and the limit law is used.
+    pvalue_bounds: tuple[float, float] | None = None
+    # Where certain predictions were wrong, which makes p = 0: how many at least, and the test of the other rows.
+    contradictions: int = 0
+    rest: "CalibrationTest | None" = None
+    parts: tuple[TestPart, ...] = ()  # of a combined test, the strongest evidence first
+
+    def __repr__(self) -> str:
+        parts = f"; {'; '.join(map(repr, self.parts))}" if self.parts else ""
+        return f"{self.statistic} = {self.value:.4g}, p {self.shown} ({self.method}; {self.reason}), n = {self.n}{parts}"
+
+    @property
+    def shown(self) -> str:
+        """The p-value in words: "= 0.03", or "≤ 0.0005" where no draw reached the value."""
+        smallest = self.resamples is not None and self.pvalue <= 1 / (1 + self.resamples)
+        return f"{'≤' if smallest else '='} {show_pvalue(self.pvalue, self.log10_pvalue)}"
+
+    @property
+    def explained(self) -> str:
+        """The p-value without "="; a 0 with the number of certain predictions that were wrong, and the others' p."""
+        return self.shown.removeprefix("= ") + self.certainties
+
+    @property
+    def certainties(self) -> str:
+        """In parentheses, how many certain predictions were wrong, and the others' p; nothing where none was."""
+        others = "" if self.rest is None else f"; others {self.rest.shown.removeprefix('= ')}"
+        return f" ({self.contradictions} certain and wrong{others})" if self.contradictions else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dictionary; None where a number is not finite."""
+        named = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: plain(value) for name, value in named.items() if value or name not in _SELDOM}
