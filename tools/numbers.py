@@ -4,7 +4,8 @@
     python -m tools.numbers compare before.json after.json [--expected meant.txt]
 
 Only public names are called, so that one script runs on a tree before and after its modules have moved. `meant.txt` holds a
-line ``case-id-glob: reason`` for each difference that is wanted. Real data is looked for in ``../shared``, or where
+line ``case-id-glob @ place-glob: reason`` for each difference that is wanted (`tools/since_0.1.txt` for those since that
+version); a case is meant to change where every differing place has a reason. Real data is looked for in ``../shared``, or where
 TRUENESS_SHARED points; without it those cases are left out.
 """
 
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -209,35 +211,46 @@ def compare(before: Path, after: Path, expected: Path | None) -> int:
     if old["environment"] != new["environment"]:
         print(f"The records were made differently: {old['environment']} and {new['environment']}\n")
     counts = dict.fromkeys(("equal", "near", "value", "message", "meant"), 0)
-    meant: list[str] = []
+    meant: Counter[str] = Counter()
     names = [*old["cases"], *(name for name in new["cases"] if name not in old["cases"])]
     for name in names:
-        kind, lines = _judged(name, old["cases"], new["cases"])
-        reason = next((reason for glob, reason in reasons if fnmatchcase(name, glob)), None)
-        if kind in ("value", "message") and reason is not None:
-            meant += [f"{name}: {reason}", *lines]
-            kind = "meant"
-        elif lines:
-            print("\n".join([name, *lines, ""]))
+        kind, unmeant, reached = _judged(name, old["cases"], new["cases"], reasons)
+        meant.update(reached)
+        if unmeant:
+            print("\n".join([name, *_shown(unmeant), ""]))
         counts[kind] += 1
-    if meant:
-        print("\n".join(["meant to change", "---------------", *meant, ""]))
+    for reason, cases in meant.items():
+        print(f"meant in {cases} cases: {reason}")
+    for glob, place, reason in reasons:
+        if reason not in meant:
+            print(f"nothing differs any more at {glob} @ {place}: {reason}")
     print(_counted(len(names), counts))
     return int(counts["value"] + counts["message"] > 0)
 
 
-def _judged(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """What a case amounts to, and the lines that show it."""
-    if name not in old or name not in new:
-        return "value", [f"  only in {'the second' if name in new else 'the first'} record"]
-    differing = list(differences(old[name], new[name]))
+def _judged(
+    name: str, old: Mapping[str, Any], new: Mapping[str, Any], reasons: Sequence[tuple[str, str, str]]
+) -> tuple[str, list[Difference], set[str]]:
+    """What a case amounts to, the differences nobody meant, and the reasons of the others."""
+    absent = [Difference("", "value", *(("there", "(absent)") if name in old else ("(absent)", "there")))]
+    differing = list(differences(old[name], new[name])) if name in old and name in new else absent
     kind = verdict(differing)
     if kind in ("equal", "near"):
-        return kind, []
-    shown = [each for each in differing if each.kind != "near"]
-    lines = [line for each in shown[:_PLACES] for line in _lines(each)]
-    more = len(shown) - _PLACES
-    return kind, [*lines, f"  and {more} more places"] if more > 0 else lines
+        return kind, [], set()
+    explained = [(each, _reason(name, each.place, reasons)) for each in differing if each.kind != "near"]
+    unmeant = [each for each, reason in explained if reason is None]
+    return (verdict(unmeant) if unmeant else "meant"), unmeant, {reason for _, reason in explained if reason is not None}
+
+
+def _reason(name: str, place: str, reasons: Sequence[tuple[str, str, str]]) -> str | None:
+    found = (reason for glob, at, reason in reasons if fnmatchcase(name, glob) and fnmatchcase(place, at))
+    return next(found, None)
+
+
+def _shown(differing: Sequence[Difference]) -> list[str]:
+    lines = [line for each in differing[:_PLACES] for line in _lines(each)]
+    more = len(differing) - _PLACES
+    return [*lines, f"  and {more} more places"] if more > 0 else lines
 
 
 def _lines(each: Difference) -> list[str]:
@@ -258,14 +271,19 @@ def _counted(total: int, counts: Mapping[str, int]) -> str:
     )
 
 
-def _reasons(path: Path) -> list[tuple[str, str]]:
-    """Globs of cases that are meant to change, and why; lines that begin with # are for people."""
+def _reasons(path: Path) -> list[tuple[str, str, str]]:
+    """Globs of cases and of places in them that are meant to change, and why; lines that begin with # are for people."""
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
-    pairs = [line.partition(": ") for line in lines if line and not line.startswith("#")]
-    for glob, colon, reason in pairs:
+    reasons = []
+    for line in lines:
+        if not line or line.startswith("#"):
+            continue
+        where, colon, reason = line.partition(": ")
+        case, at, place = where.partition(" @ ")
         if not colon or not reason:
-            raise SystemExit(f"{path}: write 'case-id-glob: reason', not {glob!r}")
-    return [(glob, reason) for glob, _, reason in pairs]
+            raise SystemExit(f"{path}: write 'case-id-glob @ place-glob: reason', not {line!r}")
+        reasons.append((case, place if at else "*", reason))
+    return reasons
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -277,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compared = commands.add_parser("compare", help="show where two records differ")
     compared.add_argument("before", type=Path)
     compared.add_argument("after", type=Path)
-    compared.add_argument("--expected", type=Path, help="lines 'case-id-glob: reason' of differences that are meant")
+    compared.add_argument("--expected", type=Path, help="lines 'case-id-glob @ place-glob: reason' of differences that are meant")
     given = parser.parse_args(arguments)
     return record(given.out) if given.command == "record" else compare(given.before, given.after, given.expected)
 
