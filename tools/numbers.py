@@ -295,7 +295,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     compared = commands.add_parser("compare", help="show where two records differ")
     compared.add_argument("before", type=Path)
     compared.add_argument("after", type=Path)
-    compared.add_argument("--expected", type=Path, help="lines 'case-id-glob @ place-glob: reason' of differences that are meant")
+    compared.add_argument("--expected", type=Path, help="lines 'case-glob @ place-glob: reason' of what is meant")
     given = parser.parse_args(arguments)
     return record(given.out) if given.command == "record" else compare(given.before, given.after, given.expected)
 

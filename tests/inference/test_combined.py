@@ -137,6 +137,32 @@ def test_far_tail_parts_and_words():
     assert "parts" not in calibration_test(y, f).to_dict()
 
 
+@pytest.mark.parametrize(
+    ("y", "f", "w"), [([1], [0.3], [1]), ([1, 0], [0.3, 0.3], [1, 1]), ([1, 1, 0], [0.2, 0.4, 0.4], [1e300, 1, 2])]
+)
+def test_few_outcomes_are_possible(y, f, w):
+    """Where only a few outcomes are possible, all draws of the observed one tie with it."""
+    found = calibration_test(y, f, statistic="combined", sample_weight=w, rng=0, resamples=3999)
+    y, f, w = np.asarray(y), np.asarray(f), np.asarray(w) / np.max(w)
+    every = np.array([[i >> k & 1 for k in range(len(f))] for i in range(1 << len(f))])
+    chance = np.prod(np.where(every == 1, f, 1 - f), axis=1)
+    size = np.abs((every - f) @ w)
+    expected = chance[size >= np.abs((y - f) @ w) * (1 - 1e-6)].sum()
+    assert found.pvalue == pytest.approx(expected, abs=0.03)
+
+
+def test_scores_next_to_nothing():
+    for scale in (1e-100, 1e-300, 5e-324):
+        for name in NAMES:
+            found = calibration_test(Y, np.full(len(Y), scale), statistic=name, rng=0, resamples=99)
+            assert found.pvalue <= 0.011, (name, scale)
+
+
+def test_an_unknown_name_lists_all_names():
+    with pytest.raises(TruenessError, match=r"ecce_r.*cox.*combined"):
+        calibration_test(Y, F, statistic="cocks")
+
+
 def test_odd_data():
     for name in NAMES:
         assert calibration_test([0, 1, 1], [0.0, 1.0, 1.0], statistic=name).pvalue == 1

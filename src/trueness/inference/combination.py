@@ -7,12 +7,15 @@ import numpy as np
 from trueness._types import Floats
 
 _SAME = 1e-5  # of a statistic's spread: values nearer than this are equal
+_LARGEST = 1e300  # from here on values are equal
 
 
 def rank_pvalues(values: Floats) -> Floats:
     """Share of the values that reach each one, itself counted; equal ones, but for rounding, reach each other."""
-    step = max(_SAME * float(values.std()), 2e-6 * float(np.abs(values).max()), 1e-300)
-    steps = np.round(values / step)
+    values = np.clip(values, -_LARGEST, _LARGEST)
+    largest = max(float(np.abs(values).max()), 1e-300)
+    shares = values / largest  # whose spread does not overflow
+    steps = np.round(shares / max(_SAME * float(shares.std()), 2e-6))
     ordered = np.sort(steps)
     return np.asarray((len(steps) - np.searchsorted(ordered, steps, side="left")) / len(steps))
 
@@ -29,5 +32,6 @@ def joint_pvalue(statistics: Sequence[Floats], further: Floats | None = None) ->
     out = smallest < smallest[0] - 1e-12
     level = np.abs(smallest - smallest[0]) <= 1e-12
     if further is not None:
-        level &= further <= further[0] + 1e-9 * abs(float(further[0]))
+        beyond = rank_pvalues(-further)
+        level &= beyond <= beyond[0]
     return float(np.count_nonzero(out | level)) / len(smallest), [float(rank[0]) for rank in ranks]

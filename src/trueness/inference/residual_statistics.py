@@ -20,6 +20,7 @@ _MOST_GROUPS = 64  # of the finest binning
 _BANDWIDTH = 0.03  # of the kernel
 _CLIP = 1e-10  # scores are taken no nearer to 0 and 1 before the logit
 _ALIKE = 1e-12  # share of its square below which the spread of a feature is rounding
+_FAR = 1e150  # standard errors beyond which sums are equal, for their squares must be numbers
 
 
 def _log_two_sided(z: float) -> float:
@@ -27,6 +28,11 @@ def _log_two_sided(z: float) -> float:
     from scipy.special import erfcx
 
     return math.log(float(erfcx(z / math.sqrt(2)))) - z * z / 2
+
+
+def _bounded(z: Array) -> Floats:
+    """Standardized sums, no further from 0 than can be squared."""
+    return np.clip(np.asarray(z, dtype=np.float64), -_FAR, _FAR)
 
 
 def _over(values: Floats, scale: Floats) -> Floats:
@@ -73,7 +79,7 @@ class Cox(Statistic):
 
     def components(self, e: Array) -> Floats:
         """z₀ and, where scores differ, z₁ of each draw."""
-        return np.asarray(e @ self._features, dtype=np.float64)
+        return _bounded(e @ self._features)
 
     def of(self, e: Array) -> Floats:
         """X² of each draw."""
@@ -117,7 +123,7 @@ class Neyman(Statistic):
 
     def of(self, e: Array) -> Floats:
         """The statistic of each draw."""
-        z = np.asarray(e @ self._features, dtype=np.float64)
+        z = _bounded(e @ self._features)
         steps = np.arange(1, _COSINES + 1)
         return np.asarray((np.cumsum(z**2 - 1, axis=1) / np.sqrt(2 * steps)).max(axis=1))
 
@@ -145,7 +151,7 @@ class ManyBins(Statistic):
         best = np.full(len(sums), -np.inf)
         while True:
             filled = int(np.count_nonzero(v > 0))
-            chi_square = _over(sums**2, np.broadcast_to(v, sums.shape)).sum(axis=1)
+            chi_square = (_bounded(_over(sums, np.broadcast_to(np.sqrt(v), sums.shape))) ** 2).sum(axis=1)
             best = np.maximum(best, (chi_square - filled) / math.sqrt(2 * filled))
             if len(v) == 1:
                 return np.asarray(best)

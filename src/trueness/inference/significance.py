@@ -117,8 +117,9 @@ def calibration_test(
 
 def bind_statistic(statistic: Any, options: Options | None) -> BoundMetric:
     """The metric that is the statistic; for a statistic of residuals ECCE-R, whose points and regime it shares."""
-    if not isinstance(statistic, str) or statistic not in (*STATISTICS, "combined"):
-        return bind(statistic, options, what="statistic")
+    besides = (*STATISTICS, "combined")
+    if not isinstance(statistic, str) or statistic not in besides:
+        return bind(statistic, options, what="statistic", besides=besides)
     if options is not None and options != {}:
         raise InputError(f"options: {statistic} takes none.")
     return bind("ecce_r", None, what="statistic")

@@ -4,7 +4,7 @@ An entry stands at the end of the metric's file: ``register(Metric(...))``.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -153,9 +153,12 @@ class BoundMetric:
         return self.metric.has_interval and self.metric.drawing.refusal(self.options) is None
 
 
-def bind(name: Any, options: Any, *, what: str) -> BoundMetric:
-    """A metric of the registry whose value is one number, with options by name; `what` names the argument."""
-    metric = _find(name, what)
+def bind(name: Any, options: Any, *, what: str, besides: Sequence[str] = ()) -> BoundMetric:
+    """A metric of the registry whose value is one number, with options by name; `what` names the argument.
+
+    `besides` are names that the argument takes and that are no metrics.
+    """
+    metric = _find(name, what, besides)
     defaults = metric.option_defaults
     given = _checked(metric, options, list(defaults))
     complete = {**defaults, **given}
@@ -164,12 +167,12 @@ def bind(name: Any, options: Any, *, what: str) -> BoundMetric:
     return BoundMetric(metric, given, complete)
 
 
-def _find(name: Any, what: str) -> Metric:
+def _find(name: Any, what: str, besides: Sequence[str]) -> Metric:
     single = [key for key, metric in METRICS.items() if metric.single]
     if isinstance(name, str) and name in METRICS and name not in single:
-        raise InputError(f"{what}: {name} is not a single number. Pass one of {', '.join(single)}.")
+        raise InputError(f"{what}: {name} is not a single number. Pass one of {', '.join([*single, *besides])}.")
     if not isinstance(name, str) or name not in METRICS:
-        raise InputError(f"{what}: {show(name)} is not one of {', '.join(single)}.")
+        raise InputError(f"{what}: {show(name)} is not one of {', '.join([*single, *besides])}.")
     return METRICS[name]
 
 
