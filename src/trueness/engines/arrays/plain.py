@@ -88,11 +88,12 @@ class FloatSums:
     def __init__(self, on: Ruler, exponent: int = 0) -> None:
         self.on = on
         self.exponent = exponent
-        self.rows: Ints = np.zeros(on.cells, dtype=np.int64)
-        self.total = np.zeros((len(FLOAT_SUMS), on.cells))
-        self.lost = np.zeros((len(FLOAT_SUMS), on.cells))
         self.soft = False
         self.zero_weight = 0
+        self._cells: Ints = np.zeros(0, dtype=np.int64)  # those with rows so far, to which the columns of the rest belong
+        self._rows: Ints = np.zeros(0, dtype=np.int64)
+        self._total = np.zeros((len(FLOAT_SUMS), 0))
+        self._lost = np.zeros((len(FLOAT_SUMS), 0))
 
     def add(self, f: Floats, y: Array, w: Floats | None) -> None:
         """Add rows whose scores and outcomes lie in [0, 1] and whose weights are finite and not negative."""
@@ -103,34 +104,61 @@ class FloatSums:
                 self.zero_weight += int(len(w) - positive.sum())
                 f, y, w = f[positive], y[positive], w[positive]
             w = np.ldexp(w, -self.exponent) if self.exponent else w
+        if not len(f):
+            return
         self.soft = self.soft or bool(np.any((y != 0) & (y != 1)))
         located = self.on.locate(f)
         count = np.bincount(located.cell, minlength=self.on.cells)
         occupied = np.flatnonzero(count)
-        self.rows[occupied] += count[occupied]
         row = np.searchsorted(occupied, located.cell) if len(occupied) < 64 else _renumber(occupied, located.cell)
+        places = self._places(occupied)
+        self._rows[places] += count[occupied]
         # A cell that takes many rows of this chunk adds them in several short runs.
-        step = max(len(f), 1) if count.max() <= _RUN else _RUN
+        step = len(f) if count.max() <= _RUN else _RUN
         for column, term in enumerate(float_terms(f, y, w, located.r)):
+            total, lost = self._total[column], self._lost[column]
             for start in range(0, len(f), step):
                 run = slice(start, start + step)
-                self._settle(column, occupied, np.bincount(row[run], term[run], minlength=len(occupied)))
+                _settle(total, lost, places, np.bincount(row[run], term[run], minlength=len(occupied)))
 
-    def _settle(self, column: int, cells: Ints, sums: Array) -> None:
-        """Add sums to a column, keeping what rounding loses (the two-sum of Knuth)."""
-        before = self.total[column, cells]
-        after = before + sums
-        back = after - before
-        self.lost[column, cells] += (before - (after - back)) + (sums - back)
-        self.total[column, cells] = after
+    def _places(self, occupied: Ints) -> Ints | slice:
+        """Where the sums of these cells are kept; the first rows make room for their own cells, the next for all."""
+        if len(self._cells) == 0:
+            self._make_room(occupied)
+            return slice(None)
+        if len(self._cells) < self.on.cells:
+            self._make_room(np.arange(self.on.cells))
+        return occupied
+
+    def _make_room(self, cells: Ints) -> None:
+        """Keep sums for these cells, among which all others are."""
+        before, held = self._cells, (self._rows, self._total, self._lost)
+        self._cells = cells
+        self._rows, self._total, self._lost = (np.zeros((*sums.shape[:-1], len(cells)), sums.dtype) for sums in held)
+        for new, old in zip((self._rows, self._total, self._lost), held, strict=True):
+            new[..., before] = old
 
     def summary(self, **fields: Any) -> Summary:
         """The sums so far."""
-        cells = np.flatnonzero(self.rows)
-        sums = self.total[:, cells] + self.lost[:, cells]
+        some: Ints | slice = np.flatnonzero(self._rows) if len(self._cells) == self.on.cells else slice(None)
         return Summary(
-            ruler=self.on, cells=cells, sums=sums, rows=self.rows[cells], soft=self.soft, exponent=self.exponent, **fields
+            ruler=self.on,
+            cells=self._cells[some],
+            sums=(self._total + self._lost)[:, some],
+            rows=self._rows[some],
+            soft=self.soft,
+            exponent=self.exponent,
+            **fields,
         )
+
+
+def _settle(total: Floats, lost: Floats, places: Ints | slice, sums: Array) -> None:
+    """Add sums in their places, keeping what rounding loses (the two-sum of Knuth)."""
+    before = total[places]
+    after = before + sums
+    back = after - before
+    lost[places] += (before - (after - back)) + (sums - back)
+    total[places] = after
 
 
 def _renumber(occupied: Ints, cell: Ints) -> Ints:
