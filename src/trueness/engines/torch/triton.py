@@ -16,6 +16,7 @@ _PROGRAMS = 16  # for each multiprocessor, where scores are crowded
 _STEP = 1 << 30  # rows of a launch
 _COPIES = 16  # of the table, each 3 MB, where rows are many: with ties, rows would wait for the same places
 _MANY = 1 << 24  # rows
+_FEW = 1 << 15  # rows that wait for one another for less time than two more launches take
 _SCORES = {"torch.float16", "torch.bfloat16", "torch.float32", "torch.float64"}
 _LABELS = {"torch.bool", "torch.uint8", "torch.int8", "torch.int16", "torch.int32", "torch.int64"}
 
@@ -41,7 +42,8 @@ def update(sums: Any, y: Any, f: Any) -> None:
 
     f, y = f.contiguous(), y.contiguous()
     y = y.view(torch.uint8) if y.dtype == torch.bool else y
-    common = torch.empty(kernels.COMMON.value, dtype=torch.int64, device=f.device)
+    few = len(f) <= _FEW
+    common = _none_common(f.device) if few else torch.empty(kernels.COMMON.value, dtype=torch.int64, device=f.device)
     copies = _COPIES if len(f) >= _MANY else 1
     table = torch.zeros((copies, *sums.table.shape), dtype=sums.table.dtype, device=f.device) if copies > 1 else sums.table
     programs = _PROGRAMS * torch.cuda.get_device_properties(f.device).multi_processor_count
@@ -57,11 +59,22 @@ def update(sums: Any, y: Any, f: Any) -> None:
         rest = (common, *_edges(f.device), len(rows[0]))
         where = {"COPIES": copies, "PLACES": len(sums.table), "CLIPPED": len(sums.codes) - 1, "ROWS": _ROWS, **rule}
         with torch.cuda.device(f.device):
-            kernels.survey[(1,)](*rows, *rest, **rule)
-            for crowded, size in ((False, -(-len(rows[0]) // _ROWS)), (True, programs)):
+            if not few:
+                kernels.survey[(1,)](*rows, *rest, **rule)
+            for crowded, size in ((False, -(-len(rows[0]) // _ROWS)), (True, programs))[: 1 if few else 2]:
                 kernels.add[(size,)](*rows, table, sums.codes, *rest, CROWDED=crowded, **where)
     if copies > 1:
         sums.table += table.sum(0)
+
+
+@cache
+def _none_common(device: Any) -> Any:
+    """What a survey says where no score is crowded."""
+    import torch
+
+    from trueness.engines.torch import kernels
+
+    return torch.full((kernels.COMMON.value,), -1, dtype=torch.int64, device=device)
 
 
 @cache
