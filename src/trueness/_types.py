@@ -12,4 +12,7 @@ Array: TypeAlias = NDArray[Any]
 
 # One column of the data in any container: lists, NumPy, pandas, polars, Arrow, tensors, or an iterator of values or chunks.
 Values: TypeAlias = ArrayLike | Iterable[Any]
-Rng: TypeAlias = int | np.integer[Any] | np.random.Generator | None
+# In quotes: NumPy loads its generators when they are first named, and few calls draw.
+Generator: TypeAlias = "np.random.Generator"
+Seeds: TypeAlias = "np.random.SeedSequence"
+Rng: TypeAlias = "int | np.integer[Any] | np.random.Generator | None"

@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 import numpy as np
 
+from trueness._types import Generator
 from trueness._values import is_chunk, is_missing, lists, show
 from trueness.errors import InputError
 
@@ -126,7 +127,7 @@ def check_progress(progress: object) -> None:
         )
 
 
-def check_rng(rng: object) -> np.random.Generator:
+def check_rng(rng: object) -> Generator:
     """A generator, made from None, a seed or itself."""
     return rng if isinstance(rng, np.random.Generator) else np.random.default_rng(_require_seed(rng))
 

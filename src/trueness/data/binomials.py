@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._types import Array, Floats, Ints
+from trueness._types import Array, Floats, Generator, Ints
 
 COINS = 32  # fair coins counted in the bits of one random number
 _FULL = 1 << COINS
@@ -16,7 +16,6 @@ _BITS = 10  # of a random number that mostly tell the count
 _TABULATED = 1 << 12  # binomials that have a table
 _FEW = 16  # trials on average that are drawn one by one where there is no table
 
-Generator = np.random.Generator
 Draws: TypeAlias = NDArray[np.float32]  # a draw a row: what single precision leaves out is far below what chance leaves open
 
 

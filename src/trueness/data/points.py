@@ -17,8 +17,6 @@ from trueness.inputs.rows import Arrays
 from trueness.summary.ruler import uniform_edges
 from trueness.summary.summary import Summary
 
-Generator = np.random.Generator
-
 ROWS = 100_000  # up to here points are runs of equal scores, beyond it the cells of a summary
 LARGE_JUMP = 0.3  # noise scales that one row may move the whole by; hard labels without weights stay below 0.15
 FEW_SCORES = 100

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trueness._types import Floats, Ints
-from trueness.engines.arrays.grid import collapse, lone_scores, refine_cells, taken_in_slots
+from trueness.engines.arrays.grid import collapse, cutting_pays, lone_scores, refine_cells, taken_in_slots
 from trueness.inputs.rows import Arrays
 from trueness.summary.extremes import Extremes
 from trueness.summary.ruler import Ruler
@@ -49,9 +49,10 @@ def from_rows(rows: Arrays, total: float, summary: Summary | None) -> Extremes:
     if not candidate.any():
         return known
     chosen, cells, count = summary.cells[candidate], cells.pick(candidate), summary.rows[candidate].sum()
-    if count <= summary.n // _SHARE:
+    cutting = cutting_pays(count, len(rows.f), FEW)
+    if not cutting or count <= summary.n // _SHARE:
         rows = taken_in_slots(rows, summary.ruler, summary.ruler.slot_of_cell[chosen])
-    if count > FEW:
+    if cutting:
         return _refined(known, rows, total, summary.ruler, chosen, cells)
     return _sorted(known, rows, total, *_edges(summary.ruler, chosen), cells)
 

@@ -10,10 +10,8 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from trueness._types import Array, Floats, Ints
+from trueness._types import Array, Floats, Generator, Ints
 from trueness.data.binomials import Bent, Binomials, Draws, Signs, coin_sums, happened, single
-
-Generator = np.random.Generator
 
 FEW_POINTS = 512  # that are not put together, and whose counts are whole numbers in every draw
 _PLENTY, _ENOUGH = 1000.0, 8.0  # rows of equal weight, say, whose sum is about normal by itself, and among many such sums

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueness._types import Array, Floats
+from trueness._types import Array, Floats, Seeds
 from trueness.data.points import FEW_EVENTS, FEW_SCORES, LARGE_JUMP, Points
 from trueness.data.sample import Sample
 from trueness.engines.arrays.workers import in_order
@@ -131,7 +131,7 @@ class _Tally:
 class _Batches:
     """Draws of the metrics that share their points, some at a time; a batch has a seed of its own."""
 
-    def __init__(self, points: Points, tallies: list[_Tally], stream: np.random.SeedSequence, draws: int) -> None:
+    def __init__(self, points: Points, tallies: list[_Tally], stream: Seeds, draws: int) -> None:
         size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
         self._sizes = [min(size, draws - start) for start in range(0, draws, size)]
         self._seeds = stream.spawn(len(self._sizes))

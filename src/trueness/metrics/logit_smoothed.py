@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness._types import Array, Floats, Ints, Rng, Values
+from trueness._types import Array, Floats, Generator, Ints, Rng, Values
 from trueness.data.binomials import Draws, single
 from trueness.data.masses import Masses
 from trueness.data.points import Points
@@ -134,9 +134,7 @@ def _sigmoid_integral(low: Floats, high: Floats) -> Floats:
     return np.where(width < 1e-3, short, np.logaddexp(0, high) - np.logaddexp(0, low))
 
 
-def _monte_carlo(
-    y: Array, h: Floats, w: Floats | None, sigma: float, noise: str, draws: int, rng: np.random.Generator
-) -> float:
+def _monte_carlo(y: Array, h: Floats, w: Floats | None, sigma: float, noise: str, draws: int, rng: Generator) -> float:
     """Mean of |Ê[Y | u] − ρ(u)| over noisy logits u, with kernel regression for the conditional mean."""
     weight = np.ones(len(h)) if w is None else w
     row = rng.choice(len(h), size=draws, p=weight / weight.sum())

@@ -213,6 +213,11 @@ def in_order(f: Floats, y: NDArray[Any], w: Floats | None, *, soft: bool) -> Ord
     return Ordered(y[order], None if w is None else w[order], np.flatnonzero(np.append(True, f[1:] != f[:-1])))
 
 
+def cutting_pays(candidates: int, n: int, few: int) -> bool:
+    """Whether cells that hold so many of n rows are cut finer before their rows are sorted; without kernels that costs more."""
+    return candidates > (few if accelerator(n) is not None else max(few, n // 4))
+
+
 def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, numbers: Ints, parts: int, *, soft: bool) -> Floats:
     """Sums over equal parts of chosen cells: columns Σw, Σw(y − f), Σw·max(y − f, 0), smallest and largest score.
 

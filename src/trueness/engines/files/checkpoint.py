@@ -8,7 +8,6 @@ from contextlib import contextmanager
 
 from trueness._atomic import is_device, leftovers, write_atomically
 from trueness.errors import InputError
-from trueness.summary.file import decode, encode
 from trueness.summary.summary import Summary
 
 try:
@@ -40,6 +39,8 @@ class Checkpoint:
             raise InputError(
                 f"{self.path!r}: was left by a run on something else: {changed} changed since. Remove it to start again."
             )
+        from trueness.summary.file import decode
+
         summary = decode(body, self.path)
         if summary.rows_in != rows:
             raise InputError(f"{self.path!r}: is damaged. Remove it to start again.")
@@ -47,6 +48,8 @@ class Checkpoint:
 
     def save(self, rows: int, summary: Summary) -> None:
         """Write down where the run stands."""
+        from trueness.summary.file import encode
+
         head = json.dumps({"facts": self._run, "rows": rows}, sort_keys=True)
         write_atomically(self.path, head.encode() + b"\n" + encode(summary))
 

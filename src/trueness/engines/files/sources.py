@@ -2,10 +2,8 @@
 
 import glob
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, cast
@@ -59,6 +57,9 @@ def opened(paths: Paths) -> Iterator[list[str]]:
     if not any(map(is_pipe, names)):
         yield names
         return
+    import shutil
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="trueness-") as folder, undone_by(lambda: shutil.rmtree(folder, True)):
         yield [_copied(name, folder, number) if is_pipe(name) else name for number, name in enumerate(names)]
 
@@ -124,6 +125,8 @@ def is_pipe(name: str) -> bool:
 
 
 def _copied(name: str, folder: str, number: int) -> str:
+    import shutil
+
     path = Copied(os.path.join(folder, str(number)))
     path.name = "standard input" if name == STANDARD_INPUT else repr(name)
     with open(path, "wb") as copy:
