@@ -105,8 +105,11 @@ def compile_seconds() -> tuple[float, float]:
     return float(load), float(build)
 
 
+KEPT = {"PYTHONDONTWRITEBYTECODE": ""}  # as where it is installed, Python keeps what it has compiled
+
+
 def _fresh(code: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **KEPT, **environment}
     )
     return done.stdout
