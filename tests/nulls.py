@@ -134,6 +134,30 @@ def logit_smoothed(e, f, w=None, *, sigma=1 / 15):
     return lengths @ np.abs(kernel @ e.T + offset[:, None]) / total_of(f, w)
 
 
+def label_variance(y, f, w=None):
+    """Σw²Var(y | f) of soft labels, row by row, and whether residuals are believed: of either sign as good as 60 equal ones.
+
+    Labels of 0 and 1 as events: the larger of Σw²r² and Σw²f(1 − f); the others Σw²r², or the larger of it and
+    Σw²(f(1 − f) − y(1 − y)). Where Σw²r² of the former is 4 standard errors too small for events, they are as the others.
+    """
+    rows = list(zip(y, f, np.ones(len(f)) if w is None else w, strict=True))
+    ends = [row for row in rows if row[0] in (0, 1)]
+    lack = sum(w * w * (f * (1 - f) - (y - f) ** 2) for y, f, w in ends)
+    if lack > 4 * math.sqrt(sum(w**4 * f * (1 - f) * (1 - 2 * f) ** 2 for _, f, w in ends)):
+        ends = []
+    others = [row for row in rows if row[0] not in (0, 1)] if ends else rows
+    sizes = [[w * abs(y - f) for y, f, w in others if sign * (y - f) > 0] for sign in (1, -1)]
+    believed = all(sum(size) ** 2 >= 60 * sum(x * x for x in size) > 0 for size in sizes)
+
+    def own(some):
+        return math.fsum((w * (y - f)) ** 2 for y, f, w in some)
+
+    def lacking(some):
+        return math.fsum(w * w * (f * (1 - f) - y * (1 - y)) for y, f, w in some)
+
+    return max(own(ends), lacking(ends)) + (own(others) if believed else max(own(others), lacking(others))), believed
+
+
 def same_share(share, draws, other, others, *, errors=4):
     """Whether two shares of draws differ by no more than chance: ``errors`` standard errors of both, and one draw."""
     p = (share * draws + other * others) / (draws + others)

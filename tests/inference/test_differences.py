@@ -129,7 +129,7 @@ def test_bounds_of_ecce_from_its_law(metric, level):
     scale = math.sqrt(max(math.fsum((y - f) ** 2), math.fsum(f * (1 - f)))) / 5000
     lower = trueness.ecce(y, f).mad if metric == "ecce_mad" else trueness.ecce(y, f).range
     assert a.low == pytest.approx(lower - LAWS[metric].isf(tail) * scale, rel=1e-9)
-    z, kappa = stats.norm.isf(tail), math.fsum(f * (1 - f) * abs(1 - 2 * f)) / math.fsum(f * (1 - f))
+    z, kappa = stats.norm.isf(tail), math.fsum(abs(1 - 2 * f)) / len(f)
     reach = kappa * z * z / 1e4 + z * math.sqrt(scale**2 + (kappa * z / 1e4) ** 2)
     assert a.high == pytest.approx(lower + reach, rel=1e-9)
 

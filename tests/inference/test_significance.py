@@ -9,7 +9,7 @@ import nulls
 import numpy as np
 import pytest
 from pairs import pairwise
-from scipy import special
+from scipy import special, stats
 
 import trueness
 from trueness import TruenessError, brownian, calibration_test, summarize
@@ -473,12 +473,13 @@ def test_frequencies_are_repeated_rows(statistic, n):
 
 
 def test_frequencies_of_soft_labels_are_repeated_rows():
-    """15 residuals above and 15 below, each counted twice, are 30 and 30: enough to show their own variance."""
-    f = np.linspace(0.1, 0.9, 30)
-    y = f + np.where(np.arange(30) % 2 == 0, 0.05, -0.04)
-    counted = calibration_test(y, f, sample_weight=np.full(30, 2), weight_kind="frequency")
+    """35 residuals above and 35 below, each counted twice, are 70 and 70: enough to show their own variance."""
+    f = np.linspace(0.1, 0.9, 70)
+    y = f + np.where(np.arange(70) % 2 == 0, 0.05, -0.04)
+    counted = calibration_test(y, f, sample_weight=np.full(70, 2), weight_kind="frequency")
     repeated = calibration_test(np.repeat(y, 2), np.repeat(f, 2))
-    assert counted.n == repeated.n == 60
+    assert counted.n == repeated.n == 140
+    assert counted.reason == repeated.reason == "soft labels: variance of their residuals, of either sign as good as 70 or more"
     assert counted.standardized == pytest.approx(repeated.standardized, rel=1e-9)
     assert counted.pvalue == pytest.approx(repeated.pvalue, rel=1e-9)
 
@@ -552,7 +553,7 @@ def soft(above, below, size=0.03):
     return f + sign * size * np.linspace(0.5, 1.5, n), f
 
 
-SIGNS = ((20, 20), (300, 20), (20, 400), (700, 700), (19, 20), (20, 19), (0, 50), (19, 900))  # residuals above 0, below
+SIGNS = ((90, 90), (300, 90), (90, 400), (700, 700), (50, 90), (90, 50), (0, 50), (50, 900))  # residuals above 0, below
 
 
 @pairwise("statistic, weighted, signs", LAWS, (False, True), SIGNS)
@@ -560,10 +561,9 @@ def test_soft_labels_show_their_own_variance(statistic, weighted, signs):
     above, below = signs
     y, f = soft(above, below)
     w = np.random.default_rng(1).random(len(f)) + 0.5 if weighted else np.ones(len(f))
-    own, binomial = math.fsum((w * (y - f)) ** 2), math.fsum(w * w * f * (1 - f))
-    enough = min(above, below) >= 20
-    assert own < binomial / 10
-    sigma = math.sqrt(own if enough else max(own, binomial)) / math.fsum(w)
+    variance, enough = nulls.label_variance(y, f, w)
+    assert enough == (min(above, below) >= 90)
+    sigma = math.sqrt(variance) / math.fsum(w)
     value = nulls.ecce((w * (y - f))[None, :], f, w)[int(statistic == "ecce_r")][0]
     result = calibration_test(y, f, statistic=statistic, sample_weight=w if weighted else None)
     assert (result.method, result.n) == ("asymptotic", len(f))
@@ -578,9 +578,64 @@ def test_the_larger_variance_is_that_of_the_residuals_where_they_are_larger():
     f = np.array([0.01, 0.02, 0.03, 0.04])
     y = np.array([0.9, 0.8, 0.7, 0.6])
     sigma = math.sqrt(math.fsum((y - f) ** 2)) / 4
-    assert sigma > math.sqrt(math.fsum(f * (1 - f))) / 4
+    assert sigma > math.sqrt(max(math.fsum(f * (1 - f) - y * (1 - y)), 0.0)) / 4
     result = calibration_test(y, f)
     assert result.standardized == pytest.approx(trueness.ecce_r(y, f) / sigma, rel=1e-12)
+
+
+def events_among_labels(n, seed, share=0.5):
+    """Calibrated: so many events of about 1 %, the rest labels within a tenth of their predictions."""
+    rng = np.random.default_rng([n, seed])
+    f, hard = rng.random(n), rng.random(n) < share
+    f[hard] = rng.beta(2, 200, hard.sum())
+    soft = f + np.minimum(np.minimum(f, 1 - f), 0.1) * rng.uniform(-1, 1, n)
+    return np.where(hard, rng.random(n) < f, soft), f
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_labels_of_0_and_1_among_soft_ones_count_as_events(weighted):
+    y, f = events_among_labels(400, 3)
+    w = np.random.default_rng(1).random(400) + 0.5 if weighted else None
+    variance, _ = nulls.label_variance(y, f, w)
+    result = calibration_test(y, f, sample_weight=w)
+    sigma = math.sqrt(variance) / (400 if w is None else math.fsum(w))
+    assert result.standardized == pytest.approx(trueness.ecce_r(y, f, sample_weight=w) / sigma, rel=1e-9)
+    assert "labels of 0 and 1 count as events" in result.reason
+
+
+def test_shares_of_few_votes_are_no_events():
+    """A third of all rows are unanimous, and rightly so."""
+    rng = np.random.default_rng(0)
+    f = rng.random(2000)
+    y = rng.binomial(5, f) / 5
+    result = calibration_test(y, f)
+    assert result.standardized == pytest.approx(trueness.ecce_r(y, f) / (math.sqrt(math.fsum((y - f) ** 2)) / 2000), rel=1e-9)
+    assert "events" not in result.reason
+
+
+def test_rare_events_among_soft_labels_are_no_evidence():
+    """A tenth or more of calibrated samples were rejected while the soft labels' variance stood for the events'."""
+    rejected = sum(calibration_test(*events_among_labels(200, seed)).pvalue <= 0.05 for seed in range(200))
+    assert rejected <= stats.binom.ppf(0.999, 200, 0.05)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_summary_of_mixed_labels_bounds_the_p_value_of_its_rows(seed):
+    """Cells of several rows do not tell events from soft labels."""
+    y, f = events_among_labels(3000, seed)
+    f = np.round(f, 2)  # many rows a cell, some of both kinds
+    w = None if seed else np.random.default_rng(2).lognormal(size=3000)
+    low, high = calibration_test(summarize(y, f, sample_weight=w)).pvalue_bounds
+    assert low <= calibration_test(y, f, sample_weight=w).pvalue <= high
+
+
+def test_a_summary_of_rows_in_cells_of_their_own_knows_what_rows_know():
+    y, f = events_among_labels(300, 0)
+    _, alone = np.unique(np.floor(f * 2**14), return_index=True)
+    y, f = y[alone], f[alone]
+    from_rows, from_cells = calibration_test(y, f), calibration_test(summarize(y, f))
+    assert from_cells.standardized == pytest.approx(from_rows.standardized, rel=1e-9)
+    assert from_cells.reason == from_rows.reason
 
 
 def test_one_label_between_0_and_1_makes_all_soft():
@@ -589,16 +644,18 @@ def test_one_label_between_0_and_1_makes_all_soft():
     y[1000] = 0.5
     result = calibration_test(y, f)
     assert "soft" in result.reason
-    assert result.standardized == pytest.approx(trueness.ecce_r(y, f) / (math.sqrt(math.fsum((y - f) ** 2)) / 2000), rel=1e-12)
+    sigma = math.sqrt(nulls.label_variance(y, f)[0]) / 2000
+    assert result.standardized == pytest.approx(trueness.ecce_r(y, f) / sigma, rel=1e-12)
 
 
 def test_a_soft_summary():
-    """The signs of residuals are not in a summary: the larger variance, and the reason says so."""
-    y, f = soft(300, 300)
+    """Which rows of a cell are events is not in a summary: the larger of two estimates, and the reason says so."""
+    y, f = (np.repeat(each, 2) for each in soft(300, 300))
     result, from_rows = calibration_test(summarize(y, f)), calibration_test(y, f)
     assert result.method == "asymptotic"
-    assert "soft" in result.reason
+    assert "some may be events" in result.reason
     assert result.pvalue >= from_rows.pvalue
+    assert result.pvalue_bounds[0] <= from_rows.pvalue <= result.pvalue_bounds[1]
 
 
 def test_soft_labels_are_not_drawn():

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from trueness._types import Array, Floats, Ints
-from trueness.data.samplers import FEW_POINTS, CellSampler, CountSampler, GaussianSampler, RowSampler, Sampler
+from trueness.data.samplers import FEW_POINTS, CellSampler, CountSampler, GaussianSampler, LabelSampler, RowSampler, Sampler
+from trueness.data.soft_labels import LabelNoise, LabelSums, label_noise
 from trueness.errors import InputError
 from trueness.inputs.rows import Arrays
 from trueness.summary.ruler import uniform_edges
@@ -24,6 +25,8 @@ FEW_EVENTS = 50  # below this the limit laws are not trusted
 _GROUPS = 2048  # at least so many groups stand for more points than that
 _MOST_GROUPS = 1 << 14
 _FEW_TO_TIE = 64
+_HARD = 1e-12  # Σwy(1 − y) up to this share of the weight is rounding
+_CELL = 2.0**-13  # |1 − 2f| varies less within a cell
 _ANGLES = 160  # groups a unit of arcsin √f: scores of one differ by 0.6 % of a row's standard deviation
 
 
@@ -36,6 +39,7 @@ class Points:
     e: Floats  # Σw(y − f)
     binomial: Floats  # Σw²f(1 − f)
     squares: Floats  # Σw²(y − f)²
+    variance: Floats  # Σw² times the variance of an outcome: f(1 − f), of soft labels what they show
     w2: Floats  # Σw²
     w2e: Floats  # Σw²(y − f); from weighted cells as if the weights of a cell were alike
     count: Floats  # rows
@@ -45,6 +49,7 @@ class Points:
     kind: str  # what a point is: "rows" or "cells"
     sampler: Sampler
     bin_of: Callable[[int], Ints]  # the equal-width bin of each point
+    labels: LabelNoise | None = None  # of soft labels, by row or cell
 
     @property
     def may_tie(self) -> bool:
@@ -82,9 +87,9 @@ class Points:
         """Groups of neighbouring points, each from one start to the next."""
         if len(starts) == len(self.score):
             return self
-        weight, e, binomial, squares, w2, w2e, count = (
+        weight, e, binomial, squares, variance, w2, w2e, count = (
             np.add.reduceat(column, starts)
-            for column in (self.weight, self.e, self.binomial, self.squares, self.w2, self.w2e, self.count)
+            for column in (self.weight, self.e, self.binomial, self.squares, self.variance, self.w2, self.w2e, self.count)
         )
         bin_of = self.bin_of
         return Points(
@@ -93,6 +98,7 @@ class Points:
             e=e,
             binomial=binomial,
             squares=squares,
+            variance=variance,
             w2=w2,
             w2e=w2e,
             count=count,
@@ -102,6 +108,7 @@ class Points:
             kind=self.kind,
             sampler=self.sampler.merged(starts),
             bin_of=lambda bins: bin_of(bins)[starts],
+            labels=self.labels,
         )
 
     def groups(self, cuts: list[Ints], *, even: bool = True, least: int = _GROUPS) -> Ints:
@@ -127,9 +134,8 @@ class Points:
         if len(self.score) <= count:
             return np.arange(len(self.score))
         share = self.weight / self.total
-        noise = self.squares if self.soft else self.binomial
-        if noise.sum() > 0:
-            share = (share + noise / noise.sum()) / 2
+        if self.variance.sum() > 0:
+            share = (share + self.variance / self.variance.sum()) / 2
         return np.minimum(((np.cumsum(share) - share / 2) * count).astype(np.int64), count - 1)
 
 
@@ -152,8 +158,10 @@ def points_of_summary(summary: Summary) -> Points:
     unit = 1.0 if has_unit_weights(summary) else summary.n / float(c.w.sum())  # weights may be as large as floats are
     weight, e = m.weight * unit, m.e * unit
     binomial, squares, w2 = (np.maximum(column, 0.0) * unit * unit for column in (c.w2_binomial, c.w2e2, c.w2))
-    rows, gaussian = summary.rows.astype(np.float64), GaussianSampler(binomial, squares)
-    cells = np.arange(len(weight))
+    rows, cells = summary.rows.astype(np.float64), np.arange(len(weight))
+    labels = _labels_of_cells(summary, unit, binomial, squares, w2) if summary.soft else None
+    variance = binomial if labels is None else labels.variance
+    gaussian = GaussianSampler(variance, squares)
     sampler: Sampler = gaussian if summary.soft else CellSampler(binomial, weight, weight * m.mean, rows, gaussian, cells)
     if counts:
         ones, score_of_ones = c.wy2, np.clip(c.wy2 - c.we_positive, 0.0, c.wy2)
@@ -164,6 +172,7 @@ def points_of_summary(summary: Summary) -> Points:
         e=e,
         binomial=binomial,
         squares=squares,
+        variance=variance,
         w2=w2,
         w2e=e * (w2 / (c.w * unit)),
         count=rows,
@@ -173,6 +182,30 @@ def points_of_summary(summary: Summary) -> Points:
         kind="cells",
         sampler=sampler,
         bin_of=bin_of,
+        labels=labels,
+    )
+
+
+def _labels_of_cells(summary: Summary, unit: float, binomial: Floats, squares: Floats, w2: Floats) -> LabelNoise:
+    """Soft labels of the cells of a summary: a cell without Σwy(1 − y) has events alone."""
+    m, c = summary.moments, summary.columns
+    weight, e = m.weight * unit, m.e * unit
+    softness = np.maximum(weight * m.mean + e - c.wy2 * unit, 0.0)
+    slope = np.abs(1 - 2 * m.mean) + _CELL  # |1 − 2f| within the cell
+    towards = np.where(m.mean < 0.5, m.e_positive * unit - e, m.e_positive * unit)  # Σw|y − f| of labels nearer to their end
+    # Weights of a cell need not be alike: Σw²|y − f| is at most √(Σw²·Σw²(y − f)²).
+    excess = towards if has_unit_weights(summary) else np.sqrt(w2 * squares)
+    return label_noise(
+        LabelSums(
+            residual=e,
+            squares=squares,
+            binomial=binomial,
+            softness=softness * (w2 / weight),
+            wobble=binomial * (w2 / weight * (1 - 2 * m.mean)) ** 2,
+            hard=softness <= _HARD * weight,
+            alone=summary.rows == 1,
+            excess=slope * np.maximum(excess, 0.0),
+        )
     )
 
 
@@ -202,6 +235,7 @@ def points_of_rows(rows: Arrays, *, frequency: bool = False) -> Points:
             e=ones - weight * score,
             w2e=ones - weight * score,
             binomial=weight * score * (1 - score),
+            variance=weight * score * (1 - score),
             squares=ones * (1 - score) ** 2 + zeros * score**2,
             w2=weight,
             count=weight,
@@ -210,19 +244,31 @@ def points_of_rows(rows: Arrays, *, frequency: bool = False) -> Points:
             sampler=CountSampler(zeros, ones, zeros * score, ones * score),
         )
     unit = w if not frequency else np.sqrt(w)  # a repeated row adds its variance, not its weight squared
-    e = y - f
+    e, binomial = y - f, unit**2 * f * (1 - f)
+    wobble = binomial * (1 - 2 * f) ** 2 * (1 if frequency else w**2)
+    labels = _labels_of_rows(w * e, (unit * e) ** 2, binomial, unit**2 * y * (1 - y), wobble) if rows.soft else None
+    whole = RowSampler(f, w, w * e, starts)
     return Points(
         **fields,
         e=np.add.reduceat(w * e, starts),
-        binomial=np.add.reduceat(unit**2 * f * (1 - f), starts),
+        binomial=np.add.reduceat(binomial, starts),
         squares=np.add.reduceat((unit * e) ** 2, starts),
+        variance=np.add.reduceat(binomial if labels is None else labels.variance, starts),
         w2=np.add.reduceat(unit**2, starts),
         w2e=np.add.reduceat(unit**2 * e, starts),
         count=np.add.reduceat(w if frequency else np.ones(len(f)), starts),
         n=round(float(w.sum())) if frequency else len(f),
         weighted=rows.w is not None and not frequency,
-        sampler=RowSampler(f, w, w * e, starts),
+        sampler=whole if labels is None else LabelSampler.of(whole, labels.events),
+        labels=labels,
     )
+
+
+def _labels_of_rows(residual: Floats, squares: Floats, binomial: Floats, softness: Floats, wobble: Floats) -> LabelNoise:
+    hard = softness == 0
+    every = np.ones(len(hard), dtype=bool)
+    excess = np.maximum(binomial - softness - squares, 0.0)
+    return label_noise(LabelSums(residual, squares, binomial, softness, wobble, hard, every, excess))
 
 
 def _order(rows: Arrays) -> Ints:

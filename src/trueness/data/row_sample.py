@@ -168,12 +168,6 @@ class RowSample:
             part.arrays = Arrays(f=f, y=y, w=None, soft=a.soft and _is_soft(y), clipped=0, rejected={})
         return part
 
-    def residual_signs(self, *, frequency: bool = False) -> tuple[int, int]:
-        a = self.arrays
-        count = a.w if frequency and a.w is not None else np.ones(len(a.f))
-        e = a.y - a.f
-        return round(float(count[e > 0].sum())), round(float(count[e < 0].sum()))
-
     def lowest_score(self, low: float, high: float, *, closed: bool) -> float:
         scores = self.arrays.f
         inside = (scores >= low) if closed else (scores > low)

@@ -98,9 +98,6 @@ class Sample(Protocol):
     def without_contradictions(self) -> "Sample | None":
         """The other rows; None where none are left."""
 
-    def residual_signs(self, *, frequency: bool = False) -> tuple[int, int]:
-        """Residuals above and below 0, repeated rows as often as they count; from sums at least so many."""
-
     def lowest_score(self, low: float, high: float, *, closed: bool) -> float:
         """The smallest score in (low, high], with `closed` in [low, high]."""
 

@@ -105,8 +105,39 @@ class RowSampler:
         e = self.e[self._signs.alone]
         return self._signs.drawn(rng, draws, lambda: coin_sums(rng, np.ones(len(e), dtype=np.int64), e, draws))
 
-    def merged(self, starts: Ints) -> "Sampler":
+    def merged(self, starts: Ints) -> "RowSampler":
         return replace(self, starts=self.starts[starts])
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSampler:
+    """Soft labels, in score order: some rows are drawn as events, of the others residuals get random signs."""
+
+    whole: RowSampler
+    as_events: RowSampler
+    by_signs: RowSampler
+
+    @classmethod
+    def of(cls, whole: RowSampler, events: Floats) -> "LabelSampler":
+        """Rows, and the share of f(1 − f) with which each is drawn as an event."""
+        nothing = np.zeros(len(whole.f))
+        as_events = replace(whole, w=whole.w * np.sqrt(events), e=nothing)
+        return cls(whole, as_events, replace(whole, w=nothing, e=np.where(events > 0, 0.0, whole.e)))
+
+    @property
+    def width(self) -> int:
+        return max(self.whole.width, self.as_events.width)
+
+    def null(self, rng: Generator, draws: int) -> Draws:
+        sums = self.as_events.null(rng, draws)
+        sums += self.by_signs.flips(rng, draws)
+        return sums
+
+    def flips(self, rng: Generator, draws: int) -> Draws:
+        return self.whole.flips(rng, draws)
+
+    def merged(self, starts: Ints) -> "Sampler":
+        return LabelSampler(*(part.merged(starts) for part in (self.whole, self.as_events, self.by_signs)))
 
 
 class _Alike(NamedTuple):
@@ -169,7 +200,7 @@ def _alike(variance: Floats, expected: Floats, weight: Floats, *, precise: bool)
 class GaussianSampler(NamedTuple):
     """Cells of a soft summary: sums of many rows, of which only the variance is known."""
 
-    binomial: Floats  # Σw²f(1 − f)
+    variance: Floats  # Σw²Var(y | f)
     squares: Floats  # Σw²(y − f)²
 
     @property
@@ -180,7 +211,7 @@ class GaussianSampler(NamedTuple):
         return Bent(np.sqrt(variance), np.zeros(self.width), is_precise(self.width)).drawn(rng, draws)
 
     def null(self, rng: Generator, draws: int) -> Draws:
-        return self._drawn(rng, draws, self.binomial)
+        return self._drawn(rng, draws, self.variance)
 
     def flips(self, rng: Generator, draws: int) -> Draws:
         return self._drawn(rng, draws, self.squares)

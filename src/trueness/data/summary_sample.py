@@ -126,13 +126,6 @@ class SummarySample:
         rest = self._sums.without_labels(failed, happened)
         return SummarySample(rest) if rest.n else None
 
-    def residual_signs(self, *, frequency: bool = False) -> tuple[int, int]:
-        """By Cauchy and Schwarz no fewer than (Σw·max(r, 0))²/Σw²r² residuals are above 0."""
-        m = self._sums.moments
-        above, squares = float(m.e_positive.sum()), float(np.maximum(self._sums.columns.w2e2, 0.0).sum())
-        below = above - float(m.e.sum())
-        return (int(above**2 / squares), int(below**2 / squares)) if squares > 0 else (0, 0)
-
     def lowest_score(self, low: float, high: float, *, closed: bool) -> float:
         edges, cells = self._sums.ruler.edges, self._sums.cells
         above = low if closed else np.nextafter(low, 2.0)

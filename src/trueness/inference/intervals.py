@@ -1,13 +1,13 @@
 r"""Confidence intervals that cover, also where the truth is zero.
 
 Most metrics here are norms, sup E[v(f)·r] over functions |v| ≤ 1 of the score: not differentiable at 0, where the percentile
-bootstrap never covers. With T_n the value, BS = Σw²r²/W², V₂ = Σw²f(1−f)/W², n_e = W²/Σw², κ = Σw²f(1−f)|1−2f|/Σw²f(1−f):
+bootstrap never covers. With T_n the value, BS = Σw²r²/W², V₂ = Σw²f(1−f)/W², n_e = W²/Σw², κ = Σw²|1−2f|/Σw²:
 
     upper   T_n + κz²/(2n_e) + z·√(max(BS, V₂) + (κz/2n_e)²)      the best v of the truth bounds T_n from below
     lower   T_n − q,  q a quantile of the norm of noise            |‖Ĉ‖ − ‖C‖| ≤ ‖Ĉ − C‖
 
 with noise from residuals of random sign and from outcomes drawn as predicted, whichever is larger. Soft labels vary less than
-events: with 20 residuals of each sign they speak for themselves (BS alone, random signs alone), else they are taken as events.
+events; `trueness.data.soft_labels` says what stands for V₂ and for drawn outcomes then.
 """
 
 import math
@@ -20,7 +20,7 @@ import numpy as np
 from trueness._types import Rng, Values
 from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
-from trueness.inference.significance import few_signs, residual_variance
+from trueness.inference.significance import residual_variance
 from trueness.inference.simulation import ROUNDING, Drawn, Needs, Progress, Resampling, settled
 from trueness.metrics.drawing import LimitLaw, Norm, Options, normal_quantile, order_statistic
 from trueness.metrics.registry import BoundMetric, bind
@@ -145,8 +145,9 @@ def needs_of(bound: BoundMetric, resampling: Resampling) -> Needs | None:
 
 
 def uses_null(resampling: Resampling) -> bool:
-    """Whether outcomes drawn as predicted bound the noise. Soft labels vary less; only where too few show how much, they do."""
-    return not resampling.base.soft or few_signs(resampling)
+    """Whether outcomes drawn as predicted bound the noise: not of soft labels that all show their own variance."""
+    labels = resampling.base.labels
+    return labels is None or bool((labels.events > 0).any())
 
 
 def interval_of(
@@ -179,16 +180,15 @@ def interval_of(
 def _witness(norm: Norm, resampling: Resampling, alpha: float) -> float:
     """How far the value may lie below the truth."""
     points, z = resampling.base, normal_quantile(alpha / 2)
-    variance = residual_variance(resampling, norm.squares())[0] / points.total**2
+    variance = residual_variance(points, norm.squares()) / points.total**2
     skew = _skewness(points) * z / (2 * points.effective)
     return skew * z + z * math.sqrt(variance + skew**2)
 
 
 def _skewness(points: Points) -> float:
-    """κ = Σw²f(1−f)|1−2f| / Σw²f(1−f): near 1 for rare events and for sure predictions of either kind, which a mean score of
-    one half would hide; 1 where every prediction is 0 or 1."""
-    total = float(points.binomial.sum())
-    return float((points.binomial * np.abs(1 - 2 * points.score)).sum()) / total if total > 0 else 1.0
+    """κ = Σw²|1−2f|/Σw²: near 1 for rare events and for sure predictions of either kind, which a mean score of one half would
+    hide, and whose variance would hide rows that are said to have none."""
+    return float((points.w2 * np.abs(1 - 2 * points.score)).sum()) / float(points.w2.sum())
 
 
 @cache
@@ -202,7 +202,7 @@ def _law_noise(limit: LimitLaw, resampling: Resampling, drawn: Drawn | None, tai
     law = _law_quantile(limit, tail) / points.total
     quantiles = [law * math.sqrt(float(points.squares.sum()))]
     if by_law:
-        quantiles.append(law * math.sqrt(float(points.binomial.sum())))
+        quantiles.append(law * math.sqrt(float(points.variance.sum())))
     elif drawn is not None and len(drawn.noise.null):
         quantiles.append(order_statistic(drawn.noise.null, tail))
     return max(quantiles)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from trueness._types import Floats, Rng, Values
+from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
 from trueness.inference.combination import joint_pvalue, rank_pvalues
@@ -17,7 +18,6 @@ from trueness.metrics.drawing import LimitLaw, Options
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_count, check_progress, check_seed
 
-_EACH_SIGN = 20  # residuals of either sign from which soft labels are trusted to show their own variance
 _SMALLEST = 5e-324
 _GROUPS = 512  # of neighbouring scores, at least, on which statistics of residuals are drawn
 
@@ -50,8 +50,9 @@ def calibration_test(
     Parameters
     ----------
     y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1] (ECCE only, with a variance taken from the residuals), or a summary in place
-        of both arrays: C is then read at its cells' edges, which makes the test a little conservative.
+        Outcomes in {0, 1}, soft labels in [0, 1] (ECCE only, with the variance that they show; labels of 0 and 1 among them
+        count as events), or a summary in place of both arrays: C is then read at its cells' edges, which makes the test a
+        little conservative, and so does a cell of several soft rows, for some may be events.
     y_prob : array-like
         Predicted probabilities.
     statistic : str
@@ -317,12 +318,22 @@ def _choice(bound: BoundMetric, resampling: Resampling, method: str) -> tuple[bo
     return not resampling.regime.asymptotic, resampling.regime.reason
 
 
-def _asymptotic(fields: dict[str, Any], limit: LimitLaw, sigma: float, reason: str, sample: Sample) -> CalibrationTest:
+def _asymptotic(
+    fields: dict[str, Any],
+    limit: LimitLaw,
+    sigma: float,
+    reason: str,
+    sample: Sample,
+    between: tuple[float, float] | None = None,
+) -> CalibrationTest:
+    """By the limit law; the rows' own noise scale lies `between` these where their summary does not tell it."""
+    least, most = (sigma, sigma) if between is None else between
     law, standardized = limit.law, fields["value"] / sigma
     bounds = None
     if (bracket := sample.bracket) is not None:
         low, high = limit.bounds(bracket)
-        bounds = (max(law.sf(high / sigma), _SMALLEST), max(law.sf(low / sigma), _SMALLEST))
+        smallest = law.sf(high / least) if least > 0 else 0.0
+        bounds = (max(smallest, _SMALLEST), max(law.sf(low / most), _SMALLEST))
     return CalibrationTest(
         **fields,
         standardized=standardized,
@@ -334,31 +345,23 @@ def _asymptotic(fields: dict[str, Any], limit: LimitLaw, sigma: float, reason: s
 
 
 def _soft(bound: BoundMetric, value: float, resampling: Resampling, method: str) -> CalibrationTest:
-    """Soft labels show their own variance, unless residuals of one sign are too few to show it."""
+    """By the variance that soft labels show."""
     if bound.law is None or method == "simulated":
         raise InputError(f"{'statistic' if bound.law is None else 'method'}: {SOFT}")
     points = resampling.base
-    variance, reason = residual_variance(resampling)
+    variance, labels = residual_variance(points), points.labels
+    if labels is None:
+        raise RuntimeError("soft labels without their variance")
     fields: dict[str, Any] = {"statistic": bound.name, "value": value, "n": points.n, "method": "asymptotic"}
     if variance == 0:
-        return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
-    return _asymptotic(fields, bound.law, math.sqrt(variance) / points.total, reason, resampling.sample)
+        return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=labels.reason)
+    sigmas = [math.sqrt(each) / points.total for each in (variance, labels.lowest, labels.highest)]
+    return _asymptotic(fields, bound.law, sigmas[0], labels.reason, resampling.sample, between=(sigmas[1], sigmas[2]))
 
 
-def residual_variance(resampling: Resampling, squares: Floats | None = None) -> tuple[float, str]:
-    """Σw²(y − f)² where that is enough to go by, else no less than Σw²f(1 − f); and which. `squares` stands for the points'."""
-    points = resampling.base
-    own, binomial = float((points.squares if squares is None else squares).sum()), float(points.binomial.sum())
-    if not points.soft:
-        return max(own, binomial), "the larger of residual and binomial variance"
-    signs = resampling.sample.residual_signs(frequency=resampling.frequency)
-    at_least = "" if resampling.sample.has_rows else "at least "
-    if min(signs) >= _EACH_SIGN:
-        return own, f"soft labels: variance of their residuals ({at_least}{signs[0]} above, {signs[1]} below)"
-    few = f"{at_least or 'only '}{signs[0]} above and {signs[1]} below"
-    return max(own, binomial), f"soft labels: the larger of residual and binomial variance ({few})"
-
-
-def few_signs(resampling: Resampling) -> bool:
-    """Whether residuals of one sign are too few to show their own variance."""
-    return min(resampling.sample.residual_signs(frequency=resampling.frequency)) < _EACH_SIGN
+def residual_variance(points: Points, squares: Floats | None = None) -> float:
+    """Σw²Var(y | f), no less than Σw²(y − f)²; `squares` stands for the latter."""
+    own = float((points.squares if squares is None else squares).sum())
+    if points.soft:
+        return own + float(points.variance.sum()) - float(points.squares.sum())
+    return max(own, float(points.binomial.sum()))

@@ -108,7 +108,7 @@ class SmoothNorm(Norm):
         """The bandwidths, ascending."""
         if self.bandwidth is not None:
             return np.array([self.bandwidth])
-        typical = self._typical(self.points.squares if self.points.soft else self.points.binomial)
+        typical = self._typical(self.points.variance)
         begins = typical * (_BEGINS_FEW if self.points.n <= MIRRORED_ROWS else _BEGINS)
         return np.geomspace(min(max(begins, self._finest), 0.5), 1.0, BANDWIDTHS)
 
