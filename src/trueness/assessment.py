@@ -273,7 +273,7 @@ def assess(
     >>> y_true, y_prob, _ = make_demo()
     >>> print(assess(y_true, y_prob).verdict)  # doctest: +NORMALIZE_WHITESPACE
     Over-confident: predictions between 0.60 and 0.90 are 9.2 points too high (ECCE-R p = 1.9e-21;
-    SmoothECE 0.0407, 95 % interval 0.0305–0.0467, noise floor 0.0112).
+    SmoothECE 0.0407, 95 % interval 0.0313–0.0459, noise floor 0.0112).
     """
     level, seed = check_level(level), check_seed(rng)
     check_progress(progress)

@@ -9,7 +9,7 @@ import nulls
 import numpy as np
 import pytest
 from pairs import pairwise
-from scipy import special, stats
+from scipy import optimize, special, stats
 
 import trueness
 from trueness import TruenessError, brownian, calibration_test, summarize
@@ -103,7 +103,7 @@ def test_asymptotic_p_from_the_series_of_the_paper():
 @pytest.mark.parametrize(("statistic", "factor"), [("ecce_mad", 2), ("ecce_r", 4)])
 def test_an_enormous_effect_keeps_its_logarithm(statistic, factor):
     f = np.linspace(0.05, 0.15, 2000)
-    result = calibration_test(np.ones(2000), f, statistic=statistic)
+    result = calibration_test(np.ones(2000), f, statistic=statistic, method="asymptotic")
     x = (1 - f).mean() / (math.sqrt((f * (1 - f)).sum()) / 2000)
     assert x > 40
     assert result.standardized == pytest.approx(x, rel=1e-12)
@@ -111,6 +111,8 @@ def test_an_enormous_effect_keeps_its_logarithm(statistic, factor):
     assert math.isfinite(result.log10_pvalue)
     first_term = (math.log(factor * special.erfcx(x / math.sqrt(2))) - x * x / 2) / math.log(10)
     assert result.log10_pvalue == pytest.approx(first_term, rel=1e-12)
+    # With fewer than 200 events the law is too small by far: what happened has a probability of its own.
+    assert first_term < math.fsum(np.log10(f)) < calibration_test(np.ones(2000), f, statistic=statistic).log10_pvalue < -1000
 
 
 def test_log10_of_the_far_tail_is_continuous_with_p():
@@ -199,6 +201,45 @@ def test_rule_few_distinct_scores(distinct, method, source):
     result = calibration_test(*data, rng=0, resamples=99)
     assert result.method == method
     assert (str(distinct) in result.reason) or method == "asymptotic"
+
+
+def many_events_of_few(size):
+    """A thousand rows whose number of events has variance 52, and so many standard deviations more events than predicted."""
+    f = np.sort(np.random.default_rng(1).beta(1, 17.5, 1000))
+    y, spare = np.zeros(1000, dtype=int), math.fsum(f) + size * math.sqrt(math.fsum(f * (1 - f)))
+    y[np.argsort(-f)[: round(spare)]] = 1
+    return y, f
+
+
+@pytest.mark.parametrize("statistic", LAWS)
+def test_far_tails_of_few_events_allow_for_their_skewness(statistic):
+    y, f = many_events_of_few(5)
+    v = f * (1 - f)
+    variance = math.fsum(v)
+    assert 50 < variance < 60
+    result = calibration_test(y, f, statistic=statistic)
+    law, x = LAWS[statistic], result.standardized
+    k = math.fsum(v * np.abs(1 - 2 * f)) / variance / math.sqrt(variance) / 6
+    # x = u + k(u² − 1) on the side of many events, x = u − k(u² − 1), up to its turn at u = 1/2k, on that of few.
+    many = optimize.brentq(lambda u: u + k * (u * u - 1) - x, 0, 40)
+    few = optimize.brentq(lambda u: u - k * (u * u - 1) - x, 0, 1 / (2 * k))
+    expected = (law.sf(many) + law.sf(few)) / 2
+    assert law.sf(x) < result.pvalue < 1e-4
+    assert result.pvalue == pytest.approx(expected, rel=1e-6)
+    assert result.log10_pvalue == pytest.approx(math.log10(expected), rel=1e-6)
+    assert calibration_test(y, f, statistic=statistic, method="asymptotic").pvalue == pytest.approx(law.sf(x), rel=1e-9)
+
+
+@pytest.mark.parametrize("source", ["rows", "summary"])
+def test_rule_scores_are_counted_by_their_variance(source):
+    """Hundreds of scores, and nearly all variance on two of them: the law took 1.2 to 2 % where it says 5."""
+    f = np.concatenate([np.repeat([0.3, 0.6], 1000), np.linspace(1e-4, 1e-3, 500)])
+    y = np.random.default_rng(0).random(2500) < f
+    result = calibration_test(*((y, f) if source == "rows" else (summarize(y, f),)), rng=0, resamples=99)
+    assert result.method == "simulated"
+    assert "few" in result.reason
+    v = np.array([1000 * 0.3 * 0.7, 1000 * 0.6 * 0.4, *(np.linspace(1e-4, 1e-3, 500) * (1 - np.linspace(1e-4, 1e-3, 500)))])
+    assert f"as good as {v.sum() ** 2 / (v**2).sum():.3g} of" in result.reason
 
 
 def test_rule_few_distinct_cells_of_a_summary():

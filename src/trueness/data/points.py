@@ -21,6 +21,7 @@ from trueness.summary.summary import Summary
 ROWS = 100_000  # up to here points are runs of equal scores, beyond it the cells of a summary
 LARGE_JUMP = 0.3  # noise scales that one row may move the whole by; hard labels without weights stay below 0.15
 FEW_SCORES = 100
+FEW_EQUAL = 50  # scores of equal variance that would tell as much: nearly all of it may lie on a few of many
 FEW_EVENTS = 50  # below this the limit laws are not trusted
 _GROUPS = 2048  # at least so many groups stand for more points than that
 _MOST_GROUPS = 1 << 14
@@ -76,6 +77,13 @@ class Points:
         """V = (Σwf(1−f))²/Σw²f(1−f): without weights the variance of the number of events."""
         expected, variance = float((self.weight * self.score * (1 - self.score)).sum()), float(self.binomial.sum())
         return expected**2 / variance if variance > 0 else 0.0
+
+    @property
+    def spread(self) -> float:
+        """(Σv)²/Σv² over the points, v their variance: as many points of equal variance would tell as much."""
+        most = float(self.variance.max(initial=0.0))
+        share = self.variance / most if most > 0 else self.variance
+        return float(share.sum()) ** 2 / float((share**2).sum()) if most > 0 else 0.0
 
     @property
     def jump(self) -> float:

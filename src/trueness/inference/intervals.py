@@ -3,11 +3,14 @@ r"""Confidence intervals that cover, also where the truth is zero.
 Most metrics here are norms, sup E[v(f)·r] over functions |v| ≤ 1 of the score: not differentiable at 0, where the percentile
 bootstrap never covers. With T_n the value, BS = Σw²r²/W², V₂ = Σw²f(1−f)/W², n_e = W²/Σw², κ = Σw²|1−2f|/Σw²:
 
-    upper   T_n + κz²/(2n_e) + z·√(max(BS, V₂) + (κz/2n_e)²)      the best v of the truth bounds T_n from below
-    lower   T_n − q,  q a quantile of the norm of noise            |‖Ĉ‖ − ‖C‖| ≤ ‖Ĉ − C‖
+    upper   T_n + h,  h = κz²/(2n_e) + z·√(max(BS, V₂) + (κz/2n_e)²)      the best v of the truth bounds T_n from below
+    lower   T_n − q,  q a quantile of the norm of noise                    |‖Ĉ‖ − ‖C‖| ≤ ‖Ĉ − C‖
 
-with noise from residuals of random sign and from outcomes drawn as predicted, whichever is larger. Soft labels vary less than
-events; `trueness.data.soft_labels` says what stands for V₂ and for drawn outcomes then.
+with noise from residuals of random sign and from outcomes drawn as predicted, whichever is larger. Weights add T_n²/n_e to the
+variance, for they move the total. Soft labels vary less than events; `trueness.data.soft_labels` says what stands for V₂ and
+for drawn outcomes then. Norms sharpen both ends where they can, none beyond these: integrals of absolute values take off
+what noise adds to them and keep signs that are certain (`trueness.metrics.drawing.IntegralNorm`); SmoothECE asks which
+bandwidths may be its own; ECCE looks at the variance of each range; l2 at its square.
 """
 
 import math
@@ -22,7 +25,7 @@ from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.inference.significance import residual_variance
 from trueness.inference.simulation import ROUNDING, Drawn, Needs, Progress, Resampling, settled
-from trueness.metrics.drawing import LimitLaw, Norm, Options, normal_quantile, order_statistic
+from trueness.metrics.drawing import LimitLaw, Norm, Options, Reach, normal_quantile, order_statistic
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_level, check_progress, check_seed
 
@@ -69,8 +72,9 @@ def confidence_interval(
 ) -> Interval:
     r"""A range that contains the true value of a metric in at least the share `level` of samples, also when that is zero.
 
-    The truth is the metric of the population from which the rows came (for quantile bins: with these scores and bins; for
-    ECCE from a summary: read at its cells' edges). An interval that begins at 0 does not show calibration.
+    The truth is the metric of the population from which the rows came (for quantile bins and l2: with these scores and bins, so
+    that a score which is seldom seen and far off counts as often as it was seen; for ECCE from a summary: read at its cells'
+    edges). An interval that begins at 0 does not show calibration.
 
     Parameters
     ----------
@@ -104,7 +108,7 @@ def confidence_interval(
     >>> from trueness.demo import make_demo
     >>> y_true, y_prob, _ = make_demo()
     >>> confidence_interval(y_true, y_prob, metric="ecce_r", rng=0)
-    ecce_r = 0.02791, 0.95 interval 0.0196 to 0.03391
+    ecce_r = 0.02791, 0.95 interval 0.0196 to 0.03161
     """
     bound = bind(metric, options, what="metric")
     alpha = 1 - check_level(level)
@@ -166,23 +170,26 @@ def interval_of(
     method = "limit law" if law else "flipped residuals and drawn outcomes" if null else "flipped residuals"
     method += (", soft labels" if points.soft else "") + norm.suffix
     record: dict[str, Any] = {} if law else {"resamples": draws, "seed": seed}
-    high = value + _witness(norm, resampling, alpha)
+    reach = _reach(norm, resampling, value, alpha)
     if bound.law is not None:
+        high = norm.highest(value, reach, None)
         low = value - _law_noise(bound.law, resampling, drawn, alpha / 2, by_law=resampling.uses_law(bound))
     elif drawn is None or drawn.norm is None:
         raise RuntimeError("no draws were made")
     else:
-        low, high = drawn.norm.limits(value, high, drawn.noise, alpha)
+        high = drawn.norm.highest(value, reach, drawn.noise)
+        low = drawn.norm.lowest(value, drawn.noise, alpha)
     low = min(settled(low), value) if low > ROUNDING * value else 0.0
     return Interval(**fields, low=low, high=min(high, 1.0), method=method, **record)
 
 
-def _witness(norm: Norm, resampling: Resampling, alpha: float) -> float:
-    """How far the value may lie below the truth."""
+def _reach(norm: Norm, resampling: Resampling, value: float, alpha: float) -> Reach:
+    """How far the value may lie below the truth. Weights that vary move it, too, by T² more a row at most."""
     points, z = resampling.base, normal_quantile(alpha / 2)
     variance = residual_variance(points, norm.squares()) / points.total**2
-    skew = _skewness(points) * z / (2 * points.effective)
-    return skew * z + z * math.sqrt(variance + skew**2)
+    if points.weighted:
+        variance += value**2 / points.effective
+    return Reach(z, variance, _skewness(points) * z / (2 * points.effective))
 
 
 def _skewness(points: Points) -> float:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueness._types import Array, Floats, Seeds
-from trueness.data.points import FEW_EVENTS, FEW_SCORES, LARGE_JUMP, Points
+from trueness._types import Array, Floats, Generator, Seeds
+from trueness.data.points import FEW_EQUAL, FEW_EVENTS, FEW_SCORES, LARGE_JUMP, Points
 from trueness.data.sample import Sample
 from trueness.engines.arrays.workers import in_order
 from trueness.errors import InputError
@@ -49,6 +49,8 @@ def regime(points: Points) -> Regime:
         return Regime(False, f"few rows: {points.n}, below {FEW_ROWS}")
     if len(points.score) < FEW_SCORES:
         return Regime(False, f"few {what}: {len(points.score)}, below {FEW_SCORES}")
+    if points.spread < FEW_EQUAL:
+        return Regime(False, f"few {what} that matter: as good as {points.spread:.3g} of equal variance, below {FEW_EQUAL}")
     if points.jump > LARGE_JUMP:
         return Regime(False, f"one row may move the whole by {points.jump:.2g} of its noise, above {LARGE_JUMP}")
     return Regime(True, f"{points.n} rows, {len(points.score)} {what}, variance of events {points.events:.3g}")
@@ -108,18 +110,19 @@ class _Tally:
         self._observed = value
         if self._statistic is not None and (base.may_tie or not bound.metric.drawing.is_smooth):
             self._observed = float(self._statistic.of(points.e[None, :])[0])
-        self.part(points.e[None, :], points.e[None, :])  # what draws share is made once, before there are threads
+        once = np.random.default_rng(0)
+        self.part(points.e[None, :], points.e[None, :], once)  # what draws share is made once, before there are threads
 
-    def part(self, outcomes: Array | None, flips: Array | None) -> _Part:
+    def part(self, outcomes: Array | None, flips: Array | None, rng: Generator) -> _Part:
         """Draws under calibration and with random signs; norms from which the metric follows are not worked out twice."""
         norms = null = flipped = _NOTHING
         if self._norm is not None and self.needs.norms and outcomes is not None:
-            norms = self._norm.noise(outcomes)
+            norms = self._norm.limiting_noise(outcomes, rng)
             null = self._norm.metric_of(norms) if self._statistic is self._norm else _NOTHING
         if self._statistic is not None and outcomes is not None and not len(null):
             null = self._statistic.of(outcomes)
         if self._norm is not None and self.needs.flips and flips is not None:
-            flipped = self._norm.noise(flips)
+            flipped = self._norm.limiting_noise(flips, rng)
         return _Part(null, norms, flipped)
 
     def drawn(self, parts: Sequence[_Part]) -> Drawn:
@@ -150,10 +153,10 @@ class _Batches:
         return [tally.drawn(parts) for tally, parts in zip(self._tallies, zip(*batches, strict=True), strict=True)]
 
     def _batch(self, number: int) -> list[_Part]:
-        for_outcomes, for_flips = (np.random.default_rng(child) for child in self._seeds[number].spawn(2))
+        for_outcomes, for_flips, besides = (np.random.default_rng(child) for child in self._seeds[number].spawn(3))
         outcomes = self._sampler.null(for_outcomes, self._sizes[number]) if self._outcomes else None
         flips = self._sampler.flips(for_flips, self._sizes[number]) if self._flips else None
-        return [tally.part(outcomes, flips) for tally in self._tallies]
+        return [tally.part(outcomes, flips, besides) for tally in self._tallies]
 
 
 class Resampling:

@@ -1,6 +1,7 @@
 """Binned calibration errors: ECE in its variants, and SMECE for soft labels."""
 
 import math
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -10,13 +11,25 @@ from trueness.data.points import Points
 from trueness.data.row_sample import RowSample, residuals
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
-from trueness.metrics.drawing import Drawing, Noise, Norm, Options, Partition, normal_quantile, order_statistic
+from trueness.metrics.drawing import (
+    Drawing,
+    IntegralNorm,
+    Noise,
+    Norm,
+    Options,
+    Partition,
+    Reach,
+    Typical,
+    normal_quantile,
+    order_statistic,
+)
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bins, check_choice, check_flag
 from trueness.summary.ruler import uniform_edges
 
 # A quantile boundary is reached at jW/B up to rounding, so that weights times a constant give the same bins.
 _REACHED = 1 - 1e-9
+_BEYOND_DOUBT = 3.6  # standard errors from which a bin's gap keeps its sign
 
 
 def binned_ece(
@@ -219,8 +232,14 @@ def _quantile_bins(sample: RowSample, bins: int) -> _Bins:
     return _row_bins(sample, bin_of_score[run], bins, width)
 
 
-class BinnedNorm(Norm):
-    """Gaps of bins on many draws at once."""
+class BinnedNorm(IntegralNorm):
+    """Gaps of bins on many draws at once.
+
+    Limits of l1 are those of an integral; its lower one lets a bin whose gap is beyond doubt keep its sign: noise there adds to
+    |ȳ − f̄| and takes from it alike. Those of l2 are for the truth given these scores: with ε the noise of the bins and v their
+    variance, T_n² − Σpv = T² + 2T·⟨u, ε⟩ + (‖ε‖² − Σpv), u the direction of the gaps: ⟨u, ε⟩ has a variance of at most the
+    largest bin's p·v, and quantiles of ‖ε‖² come from the draws. As of independent numbers, the squares of both add up.
+    """
 
     def __init__(self, points: Points, partition: Partition, *, norm: str, weighting: str, debias: bool) -> None:
         super().__init__(points)
@@ -231,42 +250,56 @@ class BinnedNorm(Norm):
         self.norm = norm
         self.share = self.weight / points.total if weighting == "mass" else width[bin_of[self.starts]]
         self.debias = debias
-        self.suffix = ", squared norm" if norm == "l2" else ""
+        self.suffix = ", squared norm, for the truth at these scores" if norm == "l2" else ""
 
     def gaps(self, e: Array) -> Floats:
         """ȳ − f̄ of each bin that holds rows."""
         return np.asarray(np.add.reduceat(e, self.starts, axis=1, dtype=np.float64) / self.weight)
 
+    def _sums(self, *columns: Floats) -> list[Floats]:
+        return [np.add.reduceat(column, self.starts) for column in columns]
+
+    @cached_property
+    def _own(self) -> Floats:
+        """The gaps that were observed."""
+        return np.asarray(self.gaps(self.points.e[None, :])[0])
+
+    @cached_property
+    def _certain(self) -> Ints:
+        """Bins whose gaps are beyond doubt."""
+        squares, variance = self._sums(self.points.squares, self.points.variance)
+        return np.flatnonzero(np.abs(self._own) * self.weight > _BEYOND_DOUBT * np.sqrt(np.maximum(squares, variance)))
+
     def direction_variance(self, z: float) -> float:
-        """Variance of T_n away from 0, in the worst direction the data allow: √share·(ȳ − f̄) of any one bin as far as z
-        standard errors go, and no less than what the gaps seen say, shares of the bins counted as random."""
+        """The largest p·v of a bin, from any mean outcome within z standard errors."""
         points = self.points
-        gap = self.gaps(points.e[None, :])[0]
-        mean = gap + self.score
-        w2, binomial, squares = (
-            np.add.reduceat(column, self.starts) for column in (points.w2, points.binomial, points.squares)
-        )
+        mean = self._own + self.score
+        w2, variance = self._sums(points.w2, points.variance)
         n = self.weight**2 / w2
         middle = (n * mean + z * z / 2) / (n + z * z)
         reach = z * np.sqrt(n * np.maximum(mean * (1 - mean), 0.0) + z * z / 4) / (n + z * z)
         nearest = np.clip(0.5, middle - reach, middle + reach)  # Wilson's interval: the mean outcome closest to one half
-        outcome = np.maximum(nearest * (1 - nearest), binomial / w2)  # of a row, whichever way it is judged
-        worst = float(np.max(outcome * w2 / self.weight) / points.total)
-        size = float(np.sqrt((self.share * gap**2).sum()))
-        if size == 0:
-            return worst
-        u = gap / size  # a row adds u·r − T·u²/2 − T/2 to T_n
-        centre = size * (u**2 + 1) / 2
-        own = (u**2 * squares - 2 * u * centre * gap * w2 + centre**2 * w2).sum() / points.total**2
-        return max(worst, float(own))
+        outcome = np.maximum(nearest * (1 - nearest), variance / w2)  # of a row, whichever way it is judged
+        return float(np.max(outcome * w2 / self.weight) / points.total)
+
+    def _least_variance(self) -> float:
+        """Σpv, v from the residuals of a bin about their mean; nothing of a bin of one row."""
+        points = self.points
+        w2, w2e, squares, count = self._sums(points.w2, points.w2e, points.squares, points.count)
+        about = np.maximum(squares - 2 * self._own * w2e + self._own**2 * w2, 0.0)
+        spread = np.divide(about * count, count - 1, out=np.zeros(len(count)), where=count > 1)
+        return float((spread / self.weight).sum()) / points.total
 
     def noise(self, e: Array) -> Floats:
-        """The norm of each draw; with `debias` the metric."""
+        """The norm of each draw; of l1 beside it the same where certain bins keep their signs; with `debias` the metric."""
         gap = self.gaps(e)
         if self.norm == "max":
             return np.asarray(np.abs(gap).max(axis=1))
         if self.norm == "l1":
-            return np.asarray(np.abs(gap) @ self.share)
+            size, certain = np.abs(gap), self._certain
+            norms = size @ self.share
+            signed = (gap[:, certain] * np.sign(self._own[certain]) - size[:, certain]) @ self.share[certain]
+            return np.stack([norms, norms + signed], axis=1)
         squares = gap**2
         if self.debias:
             mean = gap + self.score
@@ -274,21 +307,41 @@ class BinnedNorm(Norm):
             squares = np.where(self.weight > 1, squares - mean * (1 - mean) / others, 0)
         return np.sqrt(np.maximum(squares @ self.share, 0.0))
 
-    def limits(self, value: float, high: float, noise: Noise, alpha: float) -> tuple[float, float]:
-        """Limits for the true value.
+    def metric_of(self, norms: Floats) -> Floats:
+        """The metric is the norm."""
+        return norms[:, 0] if norms.ndim > 1 else norms
 
-        Those of l2 are from T_n² = T² + 2T·⟨u, ε⟩ + ‖ε‖², with ε the noise of the bins and u the direction of their gaps:
-        ⟨u, ε⟩ is about normal with a variance of at most the largest bin's; quantiles of ‖ε‖² come from the draws. Each of the
-        two is given half of the error on either side.
-        """
+    def typical_noise(self, noise: Noise) -> Typical:
+        """What noise alone has."""
+        return Typical.of([self.metric_of(norms) for norms in noise.kinds])
+
+    def highest(self, value: float, reach: Reach, noise: Noise | None) -> float:
+        """The upper limit."""
+        if self.norm != "l2" or noise is None:
+            return super().highest(value, reach, noise)
+        squares = [norms**2 for norms in noise.kinds]
+        least = min(self._least_variance(), *(float(each.mean()) for each in squares))
+        tail = 0.5 * math.erfc(reach.z / math.sqrt(2))
+        short = max(order_statistic(float(each.mean()) - each, tail) for each in squares)
+        return max(value, self._inverted(least, short, reach.z, 1))
+
+    def lowest(self, value: float, noise: Noise, alpha: float) -> float:
+        """The lower limit."""
         if self.norm != "l2":
-            return super().limits(value, high, noise, alpha)
-        squared = float((self.gaps(self.points.e[None, :])[0] ** 2 * self.share).sum())
-        z = normal_quantile(alpha / 4)
-        slack = z * math.sqrt(self.direction_variance(z))
-        most = max(order_statistic(values, alpha / 4) for values in noise.kinds) ** 2
-        low = math.sqrt(slack**2 + squared - most) - slack if squared > most else 0.0
-        return low, slack + math.sqrt(slack**2 + squared)
+            return value - max(order_statistic(norms[:, -1], alpha / 2) for norms in noise.kinds)
+        squares = [norms**2 for norms in noise.kinds]
+        most = max(float(each.mean()) for each in squares)
+        beyond = max(order_statistic(each - float(each.mean()), alpha / 2) for each in squares)
+        return self._inverted(most, beyond, normal_quantile(alpha / 2), -1)
+
+    def _inverted(self, variance: float, deviation: float, z: float, side: int) -> float:
+        """T at the end of |T_n² − variance − T²| ≤ √(deviation² + 4z²·max(pv)·T²) on one side; 0 where there is none."""
+        rest = float((self._own**2 * self.share).sum()) - variance
+        if side < 0 and rest <= deviation:
+            return 0.0
+        turn = 2 * z * z * self.direction_variance(z)
+        root = math.sqrt(max((rest + turn) ** 2 - rest**2 + deviation**2, 0.0))
+        return math.sqrt(max(rest + turn + side * root, 0.0))
 
 
 class BinnedDrawing(Drawing):

@@ -12,7 +12,7 @@ from trueness._types import Array, Floats, Values
 from trueness.data.points import Points
 from trueness.data.row_extremes import Bracket
 from trueness.data.sample import Given, Sample, as_sample
-from trueness.metrics.drawing import Drawing, LimitLaw, Norm, Options, Partition
+from trueness.metrics.drawing import Drawing, LimitLaw, Noise, Norm, Options, Partition, Reach
 from trueness.metrics.registry import Metric, register
 from trueness.summary.extremes import Extremes
 
@@ -214,6 +214,9 @@ def _worst(extremes: Extremes, sample: Sample) -> WorstInterval | None:
     )
 
 
+_BLOCKS = 256  # of positions in which ranges begin and end
+
+
 class CumulativeNorm(Norm):
     """ECCE of draws, at the end of every point."""
 
@@ -227,6 +230,42 @@ class CumulativeNorm(Norm):
         c = np.cumsum(e, axis=1, dtype=np.float64)
         high, low = np.maximum(c.max(axis=1), 0.0), np.minimum(c.min(axis=1), 0.0)
         return np.asarray(high - low if self.spread else np.maximum(high, -low), dtype=np.float64) / self.total
+
+    def highest(self, value: float, reach: Reach, noise: Noise | None) -> float:
+        """The upper limit: max over ranges I of |C(I)| + z·s(I), s the standard error of what lies in I; never above the value
+        + z·s of all.
+
+        |C(I)| of the range that is the worst in truth falls short of its expectation by z·s(I) at most. Ranges are looked at by
+        the blocks of positions in which they begin and end: no less than the maximum, and little more.
+        """
+        points = self.points
+        c = np.append(0.0, np.cumsum(points.e)) / self.total
+        skewness = points.w2 * np.abs(1 - 2 * points.score)
+        squares, variance, w2, w2e, skew = (
+            np.append(0.0, np.cumsum(column)) / self.total**2
+            for column in (points.squares, points.variance, points.w2, points.w2e, skewness)
+        )
+        share = variance / variance[-1] if variance[-1] > 0 else w2 / w2[-1]
+        first = np.unique(np.searchsorted(share, np.arange(_BLOCKS) / _BLOCKS))
+        last = np.append(first[1:], len(c)) - 1
+        top, bottom = np.maximum.reduceat(c, first), np.minimum.reduceat(c, first)
+        begin = np.arange(len(first) if self.spread else 1)[:, None]
+        end = np.arange(len(first))[None, :]
+
+        def within(column: Floats) -> Floats:
+            return np.asarray(column[last][end] - column[first][begin])
+
+        spread, count = np.maximum(np.maximum(within(squares), within(variance)), 0.0), within(w2)
+        kappa = np.divide(within(skew), count, out=np.ones(count.shape), where=count > 0)
+        low, high = (top[begin], bottom[begin]) if self.spread else (np.zeros(1), np.zeros(1))
+        most = -np.inf
+        for sign, size in ((1.0, top[end] - high), (-1.0, low - bottom[end])):
+            # A row's share is w(v·r − T), v the range's indicator with its sign: weights that vary move the value, too.
+            shift = size * (size * w2[-1] - 2 * sign * within(w2e))
+            each = Reach(reach.z, spread + np.maximum(shift, 0.0), np.clip(kappa, 0.0, 1.0) * w2[-1] * reach.z / 2)
+            most = max(most, float((size + each.of())[begin <= end].max()))
+        seen = float(self.noise(points.e[None, :])[0])  # where only a summary is known the value may be one of rows
+        return max(value, min(value + most - seen, value + float(reach.of())))
 
 
 class CumulativeDrawing(Drawing):

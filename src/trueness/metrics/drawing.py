@@ -4,12 +4,13 @@ A draw is a row of residual sums Σw(y − f) over the same points.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._types import Array, Floats, Ints
+from trueness._types import Array, Floats, Generator, Ints
 from trueness.brownian import BrownianLaw
 from trueness.data.points import Points
 from trueness.data.row_extremes import Bracket
@@ -47,8 +48,20 @@ class Statistic:
         raise NotImplementedError
 
 
+class Reach(NamedTuple):
+    """How far the mean of v(f)·r, |v| ≤ 1, may fall short of its expectation: κz²/(2n_e) + z·√(variance + (κz/2n_e)²)."""
+
+    z: float
+    variance: Any  # a number or an array
+    skew: Any  # κz/2n_e
+
+    def of(self, share: Any = 1.0) -> Any:
+        """With a share of the variance."""
+        return self.skew * self.z + self.z * np.sqrt(self.variance * share + self.skew**2)
+
+
 class Noise(NamedTuple):
-    """Norms of noise, [draw] or [draw, bandwidth]: of outcomes drawn as predicted, and of residuals with random signs."""
+    """Norms of noise, [draw] or [draw, …]: of outcomes drawn as predicted, and of residuals with random signs."""
 
     null: Floats  # none where they were not asked for
     flips: Floats
@@ -74,6 +87,10 @@ class Norm(Statistic):
         """The norm of each draw."""
         raise NotImplementedError
 
+    def limiting_noise(self, e: Array, rng: Generator) -> Floats:
+        """The norm of each draw as limits read it, `rng` for what varies besides."""
+        return self.noise(e)
+
     def metric_of(self, norms: Floats) -> Floats:
         """The metric of draws from their norms, which mostly it is."""
         return norms
@@ -86,9 +103,69 @@ class Norm(Statistic):
         """Σw²r² of each point, r the residual that the norm is of."""
         return self.points.squares
 
-    def limits(self, value: float, high: float, noise: Noise, alpha: float) -> tuple[float, float]:
-        """Limits for the true value: the value less its noise, and `high`, by which the best v of the truth bounds it."""
-        return value - max(order_statistic(norms.reshape(len(norms)), alpha / 2) for norms in noise.kinds), high
+    def highest(self, value: float, reach: Reach, noise: Noise | None) -> float:
+        """The upper limit for the true value: the best v of the truth bounds the value from below."""
+        return value + float(reach.of())
+
+    def lowest(self, value: float, noise: Noise, alpha: float) -> float:
+        """The lower limit for the true value: the value less its noise."""
+        return value - max(order_statistic(norms.reshape(len(norms)), alpha / 2) for norms in noise.kinds)
+
+
+class Typical(NamedTuple):
+    """The norm that noise alone has: mean and variance, the smaller mean and the larger variance of both kinds."""
+
+    mean: float
+    variance: float
+
+    @classmethod
+    def of(cls, kinds: Sequence[Floats]) -> "Typical":
+        """From draws of each kind."""
+        return cls(min(float(norms.mean()) for norms in kinds), max(float(norms.var()) for norms in kinds))
+
+
+class IntegralNorm(Norm):
+    """An integral of absolute values: what noise adds to it need not be in the upper limit.
+
+    With g the truth and s the standard deviation of its noise at a place, E|g + noise| is s·ψ(|g|/s) there, with
+    ψ(x) = E|x + Z| of a standard normal Z. ψ is convex: of all g with the same ∫|g|, that with |g| = x·s everywhere adds least
+    to it, ψ(x) − x in units of ∫s. There |x + Z| is ψ(x) + ψ′(x)·Z and a rest of variance 1 + x² − ψ² − ψ′², 1 − 2/π at x = 0.
+    So the integral has ψ′² of the variance that it has where signs are certain, and of the rest as much as noise alone has.
+    """
+
+    def typical_noise(self, noise: Noise) -> Typical:
+        """What noise alone has."""
+        return Typical.of(noise.kinds)
+
+    def highest(self, value: float, reach: Reach, noise: Noise | None) -> float:
+        """The upper limit: the largest ∫|g| whose least addition and noise leave the value possible."""
+        return super().highest(value, reach, noise) if noise is None else raised(value, reach, self.typical_noise(noise))
+
+
+_PLACES = np.linspace(0.0, 6.0, 1201)  # beyond, noise adds nothing
+
+
+@cache
+def _folded() -> tuple[Floats, Floats, Floats]:
+    """ψ(x) = E|x + Z|, ψ′², and the rest of the variance as a share of that at 0."""
+    from scipy.special import erf
+
+    slope = erf(_PLACES / math.sqrt(2))
+    mean = _PLACES * slope + math.sqrt(2 / math.pi) * np.exp(-0.5 * _PLACES**2)
+    rest = (1 + _PLACES**2 - mean**2 - slope**2) / (1 - 2 / math.pi)
+    return mean, slope**2, np.maximum(rest, 0.0)
+
+
+def raised(value: float, reach: Reach, noise: Typical) -> float:
+    """The largest ∫|g| that may well give this value."""
+    most, deviation = value + float(reach.of()), noise.mean * math.sqrt(math.pi / 2)  # ψ(0) = √(2/π)
+    if deviation <= 0 or most >= _PLACES[-1] * deviation:
+        return most
+    mean, straight, rest = _folded()
+    share = straight + rest * (noise.variance / reach.variance if reach.variance > 0 else 0.0)
+    possible = np.flatnonzero(mean * deviation - reach.of(np.minimum(share, 1.0)) <= value)
+    place = _PLACES[min(possible[-1] + 1, len(_PLACES) - 1)] if len(possible) else 0.0
+    return float(min(max(place * deviation, value), most))
 
 
 def normal_quantile(tail: float) -> float:

@@ -11,7 +11,7 @@ from trueness.data.masses import Masses
 from trueness.data.points import Points
 from trueness.data.sample import Given, as_sample
 from trueness.data.scales import LOGIT, Window, logit
-from trueness.metrics.drawing import Drawing, Norm, Options, Partition, Statistic
+from trueness.metrics.drawing import Drawing, IntegralNorm, Options, Partition, Statistic
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bandwidth, check_choice, check_count, check_rng
 from trueness.smoothing.draws import STEPS, DrawGrid, by_point, crossing_sizes, linear_integrals, mean_sizes, middles, nodes_for
@@ -153,7 +153,7 @@ def _monte_carlo(y: Array, h: Floats, w: Floats | None, sigma: float, noise: str
     return total / draws
 
 
-class LogitNorm(Norm):
+class LogitNorm(IntegralNorm):
     """LS-ECE of draws, the noise on the logits taken out of the residual's variance."""
 
     gives_metric = False  # the noise on the logits adds to it
@@ -163,17 +163,36 @@ class LogitNorm(Norm):
         self.h, self.bandwidth, self.uniform = logit(points.score), bandwidth, uniform
 
     def squares(self) -> Floats:
-        """Σw²(y − E ρ(h + ξ))²: the residual of a prediction with noise on its logit."""
-        h, sigma, points = self.h, self.bandwidth, self.points
-        if self.uniform:
-            noisy = (np.logaddexp(0, h + sigma / 2) - np.logaddexp(0, h - sigma / 2)) / sigma
-        else:
-            xi = np.linspace(-8.0, 8.0, 41)
-            density = np.exp(-0.5 * xi * xi)
-            noisy = sum(share * sigmoid(h + sigma * shift) for shift, share in zip(xi, density / density.sum(), strict=True))
+        """Σw²(y − E ρ(h + ξ))²: the residual of a prediction with noise on its logit; Σw²E(y − ρ(h + ξ))² of soft labels, whose
+        own noise may be less than that."""
+        points, noisy, square = self.points, *self._noisy
         move = points.score - noisy
         # (y − f + move)², each with w²
-        return np.asarray(np.maximum(points.squares + move * (2 * points.w2e + move * points.w2), 0.0))
+        about = points.squares + move * (2 * points.w2e + move * points.w2)
+        return np.asarray(np.maximum(about + (points.w2 * (square - noisy**2) if points.soft else 0.0), 0.0))
+
+    @property
+    def _noisy(self) -> tuple[Floats, Floats]:
+        """E ρ(h + ξ) and its square's expectation."""
+        h, sigma = self.h, self.bandwidth
+        if self.uniform:
+            noisy = (np.logaddexp(0, h + sigma / 2) - np.logaddexp(0, h - sigma / 2)) / sigma
+            return noisy, noisy - (sigmoid(h + sigma / 2) - sigmoid(h - sigma / 2)) / sigma  # ρ² = ρ − ρ′
+        xi = np.linspace(-8.0, 8.0, 41)
+        density = np.exp(-0.5 * xi * xi)
+        share, values = density / density.sum(), sigmoid(h[:, None] + sigma * xi)
+        return np.asarray(values @ share), np.asarray(values**2 @ share)
+
+    def limiting_noise(self, e: Array, rng: Generator) -> Floats:
+        """The norm of each draw; of soft labels with random signs of w(f − ρ(u)), too: where labels hardly vary, scores do."""
+        if not self.points.soft:
+            return self.noise(e)
+        sign = rng.standard_normal(e.shape, dtype=np.float32) * np.sqrt(self.points.w2).astype(np.float32)
+        return self.noise_beside(e + sign * self.points.score, sign)
+
+    def noise_beside(self, e: Array, weight: Array) -> Floats:
+        """The norm of Σ(e − ρ(u)·weight)p(u − h) of each draw."""
+        raise NotImplementedError
 
 
 class GaussianLogitNorm(LogitNorm):
@@ -214,8 +233,7 @@ class GaussianLogitNorm(LogitNorm):
         """What the noise on the logits alone adds: Σw(f − ρ(u))p(u − h)/W, a difference of large sums."""
         w, f = self.points.weight, self.points.score
         above, all_of_it = self._smoothed(np.stack([w * f, w], axis=1), self.metric_nodes, self._grid_in(np.float64))
-        u = self._lattice.nodes if self.narrow else self.window.low + self.window.length * middles(len(above))
-        return single(above - sigmoid(u) * all_of_it)
+        return single(above - sigmoid(self._places(len(above))) * all_of_it)
 
     def _on_lattice(self, smoothed: Draws) -> Floats:
         return linear_integrals(smoothed, self.bandwidth / _NARROW_NODES, self._lattice.neighbours)
@@ -234,6 +252,16 @@ class GaussianLogitNorm(LogitNorm):
         smoothed = self._smoothed(by_point(e), self.nodes)
         return self._on_lattice(smoothed) if self.narrow else mean_sizes(smoothed)
 
+    def noise_beside(self, e: Array, weight: Array) -> Floats:
+        """The norm of each draw beside random signs of the weights."""
+        smoothed = self._smoothed(by_point(e), self.nodes)
+        smoothed -= single(sigmoid(self._places(smoothed.shape[1]))) * self._smoothed(by_point(weight), self.nodes)
+        return self._on_lattice(smoothed) if self.narrow else mean_sizes(smoothed)
+
+    def _places(self, count: int) -> Floats:
+        """Logits at which draws are looked at."""
+        return self._lattice.nodes if self.narrow else self.window.low + self.window.length * middles(count)
+
 
 class UniformLogitNorm(LogitNorm):
     """Uniform noise: the smoothed draw is constant between h ± σ/2."""
@@ -242,12 +270,25 @@ class UniformLogitNorm(LogitNorm):
         super().__init__(points, bandwidth, uniform=True)
         cuts = np.concatenate([self.h - bandwidth / 2, self.h + bandwidth / 2])
         self.order = np.argsort(cuts, kind="stable")
-        self.lengths = np.diff(cuts[self.order]) / (bandwidth * points.total)
+        cuts = cuts[self.order]
+        self.lengths, self.link = np.diff(cuts) / (bandwidth * points.total), sigmoid(cuts)
 
     def noise(self, e: Array) -> Floats:
         """The norm of each draw."""
+        return np.asarray(np.abs(self._smoothed(e)) @ self.lengths)
+
+    def noise_beside(self, e: Array, weight: Array) -> Floats:
+        """The norm of each draw beside random signs of the weights, ρ as if it were straight between two breakpoints."""
+        above, all_of_it = self._smoothed(e), self._smoothed(weight)
+        first, last = above - self.link[:-1] * all_of_it, above - self.link[1:] * all_of_it
+        both = np.abs(first) + np.abs(last)
+        crossing = first * last < 0
+        lost = np.divide(np.abs(first * last), both, out=np.zeros_like(both), where=crossing)
+        return np.asarray((both / 2 - lost) @ self.lengths)
+
+    def _smoothed(self, e: Array) -> Floats:
         both = np.concatenate([e, -e], axis=1)[:, self.order]
-        return np.asarray(np.abs(np.cumsum(both, axis=1, dtype=np.float64)[:, :-1]) @ self.lengths)
+        return np.asarray(np.cumsum(both, axis=1, dtype=np.float64)[:, :-1])
 
 
 class LogitDrawing(Drawing):

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trueness._types import Array, Floats
+from trueness._types import Array, Floats, Ints
 from trueness.data.points import Points
 from trueness.data.scales import Scale, Window
 from trueness.errors import InputError
-from trueness.metrics.drawing import Noise, Norm, order_statistic
+from trueness.metrics.drawing import IntegralNorm, Noise, Reach, Typical, order_statistic, raised
 from trueness.smoothing.cosine import smoothed_variance
-from trueness.smoothing.draws import MANY_NODES, MIRRORED_ROWS, MOST_STEPS, STEPS, DrawGrid, Rung, by_point
+from trueness.smoothing.draws import MANY_NODES, MIRRORED_ROWS, MOST_STEPS, STEPS, DrawGrid, Rung, by_point, middles
 
 # Of draws: bandwidths of the ladder, where it begins in terms of what draws have on average (few rows have less more often),
 # bandwidths looked at between two, kernel widths beyond which a kernel is below 1e-6, cells of a first look and halvings of
@@ -23,6 +23,7 @@ _BEGINS, _BEGINS_FEW = 0.7, 0.5
 _BETWEEN = 8
 _MARGIN = 5.3
 _CELLS, _HALVINGS = 4096, 14
+_BEYOND_DOUBT = 4.5  # standard errors from which the smoothed residuals keep their sign, at any of many places
 
 
 class Look(NamedTuple):
@@ -44,6 +45,15 @@ class _Band(NamedTuple):
 
     grid: DrawGrid
     rungs: list[Rung]
+    window: Window
+    sigmas: list[float]  # in terms of the window
+
+
+class _Certain(NamedTuple):
+    """Nodes where the sign of the truth is beyond doubt, and the sign."""
+
+    node: Ints
+    sign: Array
 
 
 class SmoothedDraws:
@@ -51,6 +61,7 @@ class SmoothedDraws:
 
     def __init__(self, points: Points, scale: Scale, bandwidths: Floats, look: Look) -> None:
         x = scale.position(points.score)
+        self._points, self._x = points, x
         self.bandwidths = bandwidths
         self._bands = list(_bands(x, points.total, scale, bandwidths, look))
 
@@ -58,12 +69,41 @@ class SmoothedDraws:
         """∫|g_σ| of each draw for every bandwidth."""
         masses = by_point(e)
         norms, place = np.empty((len(e), len(self.bandwidths))), 0
-        for grid, rungs in self._bands:
-            a = grid.coefficients(masses)
-            for rung in rungs:
+        for band in self._bands:
+            a = band.grid.coefficients(masses)
+            for rung in band.rungs:
                 norms[:, place] = rung.norms(a)
                 place += 1
         return norms
+
+    def norms_and_signed(self, e: Array) -> Floats:
+        """Beside them, for every bandwidth, the same where the smoothed draw keeps its sign wherever that is beyond doubt."""
+        masses, count, place = by_point(e), len(self.bandwidths), 0
+        norms = np.empty((len(e), 2 * count))
+        for band in self._bands:
+            a = band.grid.coefficients(masses)
+            for rung in band.rungs:
+                certain = self._certain[place]
+                norms[:, place], norms[:, count + place] = rung.norms_and_signed(a, certain.node, certain.sign)
+                place += 1
+        return norms
+
+    @cached_property
+    def _certain(self) -> list[_Certain]:
+        """At every bandwidth."""
+        found, points = [], self._points
+        variance = np.maximum(points.squares, points.variance)
+        for band in self._bands:
+            a = band.grid.coefficients(by_point(points.e[None, :]))
+            position = np.clip((self._x - band.window.low) / band.window.length, 0.0, 1.0)
+            for rung, sigma in zip(band.rungs, band.sigmas, strict=True):
+                g = rung.smoothed(a)[0]
+                cells = max(_CELLS, int(np.ceil(8 / sigma)))
+                mass = np.bincount(np.minimum((position * cells).astype(np.int64), cells - 1), variance, minlength=cells)
+                error = np.sqrt(np.interp(middles(rung.cells), middles(cells), smoothed_variance(mass, points.total**2, sigma)))
+                node = np.flatnonzero(np.abs(g) > _BEYOND_DOUBT * error)
+                found.append(_Certain(node, np.sign(g[node])))
+        return found
 
 
 def _window(x: Floats, scale: Scale, bandwidth: float) -> Window:
@@ -85,11 +125,11 @@ def _bands(x: Floats, total: float, scale: Scale, bandwidths: Floats, look: Look
         place = np.clip((x - window.low) / window.length, 0.0, 1.0)
         sigmas = [float(bandwidth) / window.length for bandwidth in bandwidths[first:last]]
         grid = DrawGrid(place, sigmas[0], total, look.reach)
-        yield _Band(grid, [grid.rung(sigma, look.nodes) for sigma in sigmas])
+        yield _Band(grid, [grid.rung(sigma, look.nodes) for sigma in sigmas], window, sigmas)
         first = last
 
 
-class SmoothNorm(Norm):
+class SmoothNorm(IntegralNorm):
     """SmoothECE of draws at a bandwidth, or its fixed point from a ladder of bandwidths that depends on the scores alone."""
 
     def __init__(self, points: Points, scale: Scale, bandwidth: float | None) -> None:
@@ -108,9 +148,13 @@ class SmoothNorm(Norm):
         """The bandwidths, ascending."""
         if self.bandwidth is not None:
             return np.array([self.bandwidth])
-        typical = self._typical(self.points.variance)
-        begins = typical * (_BEGINS_FEW if self.points.n <= MIRRORED_ROWS else _BEGINS)
+        begins = self._of_noise * (_BEGINS_FEW if self.points.n <= MIRRORED_ROWS else _BEGINS)
         return np.geomspace(min(max(begins, self._finest), 0.5), 1.0, BANDWIDTHS)
+
+    @cached_property
+    def _of_noise(self) -> float:
+        """The bandwidth that equals what noise has there."""
+        return self._typical(self.points.variance)
 
     @cached_property
     def _draws(self) -> SmoothedDraws:
@@ -140,13 +184,14 @@ class SmoothNorm(Norm):
         return float(np.sqrt(low * high))
 
     def noise(self, e: Array) -> Floats:
-        """∫|g_σ| of each draw for every bandwidth of the ladder."""
-        return self._draws.norms(e)
+        """∫|g_σ| of each draw for every bandwidth of the ladder, and the same with signs kept where they are certain."""
+        return self._draws.norms_and_signed(e)
 
     def metric_of(self, norms: Floats) -> Floats:
         """The metric from what `noise` gave: where a curve equals the bandwidth. Between rungs a curve is nearly a power."""
         if self.bandwidth is not None:
             return norms[:, 0]
+        norms = norms[:, : len(self.ladder)]
         below = norms <= self.ladder  # from some rung on: norms fall and the ladder rises
         j = np.argmax(below, axis=1)
         i = np.maximum(j - 1, 0)
@@ -162,19 +207,55 @@ class SmoothNorm(Norm):
             j == 0, np.where(norms[:, 0] > 0, below_all, 0.0), np.where(np.isfinite(between), between, self.ladder[i])
         )
 
-    def limits(self, value: float, high: float, noise: Noise, alpha: float) -> tuple[float, float]:
-        """The lower limit is the best of all bandwidths, each bounded by what is left there and by itself."""
+    def typical_noise(self, noise: Noise) -> Typical:
+        """What noise alone has at the bandwidth."""
+        return self._typical_at(noise, 0)
+
+    def _typical_at(self, noise: Noise, rung: int) -> Typical:
+        return Typical.of([norms[:, rung] for norms in noise.kinds])
+
+    def highest(self, value: float, reach: Reach, noise: Noise | None) -> float:
+        """The upper limit: the largest bandwidth σ that what is seen at σ leaves possible for ∫|g_σ| of the truth, its own."""
+        if self.bandwidth is not None or noise is None:
+            return super().highest(value, reach, noise)
+        ladder = self.ladder
+        for last in reversed(range(len(ladder))):
+            if raised(float(self._seen[last]), reach, self._typical_at(noise, last)) >= ladder[last]:
+                break
+        else:
+            return max(value, min(value + float(reach.of()), float(ladder[0])))
+        if last == len(ladder) - 1:
+            return 1.0
+        # Noise falls with the bandwidth: that of the next rung adds no more than that in between.
+        between = np.geomspace(ladder[last], ladder[last + 1], _BETWEEN + 1)
+        limits = [raised(float(seen), reach, self._typical_at(noise, last + 1)) for seen in self._curve(between)[:-1]]
+        possible = [min(float(b), limit) for a, b, limit in zip(between[:-1], between[1:], limits, strict=True) if limit >= a]
+        return max([value, float(ladder[last]), *possible])
+
+    def lowest(self, value: float, noise: Noise, alpha: float) -> float:
+        """The lower limit is the best of all bandwidths, each bounded by what is left there and by itself.
+
+        Bandwidths below the one that noise has by itself are left out: they tell less and would widen the bound for all.
+        """
+        count = len(self.ladder)
         if self.bandwidth is not None:
-            return super().limits(value, high, noise, alpha)
-        bound = np.max([_simultaneous(curves, alpha / 2) for curves in noise.kinds], axis=0)
-        left = self._curve(self.ladder) - bound
-        best = float(np.max(np.minimum(self.ladder, left)))
+            return value - max(order_statistic(norms[:, -1], alpha / 2) for norms in noise.kinds)
+        first = min(int(np.searchsorted(self.ladder, self._of_noise)), count - 1)
+        ladder = self.ladder[first:]
+        bound = np.max([_simultaneous(norms[:, count + first :], alpha / 2) for norms in noise.kinds], axis=0)
+        left = self._seen[first:] - bound
+        best = float(np.max(np.minimum(ladder, left)))
         # Between two rungs noise and curve are no more than at the lower one, since norms fall with the bandwidth.
-        for j, (a, b) in enumerate(pairwise(self.ladder)):
+        for j, (a, b) in enumerate(pairwise(ladder)):
             if min(b, left[j]) > best:
                 between = np.geomspace(a, b, _BETWEEN + 1)[1:-1]
                 best = max(best, float(np.max(np.minimum(between, self._curve(between) - bound[j]))))
-        return min(best, value), high
+        return min(best, value)
+
+    @cached_property
+    def _seen(self) -> Floats:
+        """∫|g_σ| of the residuals themselves at every bandwidth of the ladder."""
+        return self._curve(self.ladder)
 
 
 def _simultaneous(curves: Floats, tail: float) -> Floats:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trueness._types import Array, Floats
+from trueness._types import Array, Floats, Ints
 from trueness.data.binomials import Draws, single
 from trueness.smoothing.cosine import damping
 
@@ -83,6 +83,14 @@ class Rung(NamedTuple):
         By the plain midpoint rule: wherever the nodes lie, what it adds at a change of sign it loses between them on average.
         """
         return mean_sizes(self.smoothed(a))
+
+    def norms_and_signed(self, a: Draws, node: Ints, sign: Array) -> tuple[Floats, Floats]:
+        """∫|g_σ| of each draw, and the same where g_σ keeps its sign, times this one, at some nodes."""
+        g = self.smoothed(a)
+        kept = g[:, node]
+        signed = kept @ sign.astype(g.dtype) - np.abs(kept).sum(axis=1)
+        norms = mean_sizes(g)
+        return norms, norms + signed.astype(np.float64) / self.cells
 
 
 def nodes_for(rows: int) -> int:
