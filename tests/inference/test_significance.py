@@ -383,6 +383,15 @@ def test_simulated_p_against_all_outcomes(statistic, options, y):
     assert abs(p - expected) <= 4 * math.sqrt(expected * (1 - expected) / resamples) + 1 / (resamples + 1)
 
 
+def test_outcomes_that_tie_where_a_curve_turns_flat():
+    """SmoothECE of y = (1, 0, 0) and of (0, 1, 0) is their net error, .1533; one of the curves falls to it only just before."""
+    f, y = np.array([0.69, 0.64, 0.13]), np.array([1, 0, 0])
+    expected = exact_share(trueness.smooth_ece, y, f)
+    p = calibration_test(y, f, statistic="smooth_ece", rng=1).pvalue
+    assert expected == pytest.approx(1.0)
+    assert p == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("statistic", ["ecce_r", "ecce_mad", "binned_ece", "brier_score"])
 def test_simulated_p_against_all_outcomes_with_weights(statistic):
     f = np.array([0.1, 0.25, 0.25, 0.4, 0.7, 0.7, 0.9, 0.95])

@@ -105,9 +105,11 @@ class _Tally:
             self._norm.base = base
         follows = self._norm is not None and self._norm.gives_metric
         self._statistic = None if not needs.null else self._norm if follows else bound.statistic(points, partition)
-        self._observed = value
-        if self._statistic is not None and (base.may_tie or not bound.metric.drawing.is_smooth):
-            self._observed = float(self._statistic.of(points.e[None, :])[0])
+        self._observed, smooth = value, bound.metric.drawing.is_smooth
+        if self._statistic is not None and (base.may_tie or not smooth):
+            observed = float(self._statistic.of(points.e[None, :])[0])
+            # Draws of a smooth metric are read a little too high where a curve turns flat: a draw that ties must reach it.
+            self._observed = min(value, observed) if smooth else observed
         self.part(points.e[None, :], points.e[None, :])  # what draws share is made once, before there are threads
 
     def part(self, outcomes: Array | None, flips: Array | None) -> _Part:
