@@ -13,6 +13,9 @@ from scipy import special
 
 import trueness
 from trueness import TruenessError, brownian, calibration_test, summarize
+from trueness.data.sample import as_sample
+from trueness.inference.simulation import Needs, Resampling
+from trueness.metrics.registry import bind
 
 LAWS = {"ecce_mad": brownian.max_abs, "ecce_r": brownian.range}
 FIELD = {"ecce_mad": "mad", "ecce_r": "range"}
@@ -390,6 +393,18 @@ def test_outcomes_that_tie_where_a_curve_turns_flat():
     p = calibration_test(y, f, statistic="smooth_ece", rng=1).pvalue
     assert expected == pytest.approx(1.0)
     assert p == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_the_observed_logit_smoothed_ece_is_read_before_neighbours_are_put_together(seed):
+    """Draws are made on groups, which would move what was observed by .3 to .9 %, and its p with it."""
+    rng = np.random.default_rng(seed)
+    f = np.clip(rng.beta(0.15, 0.15, 700), 1e-6, 1 - 1e-6)
+    y = (rng.random(700) < f).astype(int)
+    resampling = Resampling(as_sample(y, f), [bind("logit_smoothed_ece", None, what="statistic")])
+    drawn = resampling.draw(1, 19, [Needs()])[0]
+    assert len(drawn.points.score) < len(resampling.base.score)
+    assert drawn.observed == pytest.approx(resampling.values[0], rel=0.0028)
 
 
 @pytest.mark.parametrize("statistic", ["ecce_r", "ecce_mad", "binned_ece", "brier_score"])

@@ -107,7 +107,9 @@ class _Tally:
         self._statistic = None if not needs.null else self._norm if follows else bound.statistic(points, partition)
         self._observed, smooth = value, bound.metric.drawing.is_smooth
         if self._statistic is not None and (base.may_tie or not smooth):
-            observed = float(self._statistic.of(points.e[None, :])[0])
+            seen = bound.read_on(points, base)
+            statistic = self._statistic if seen is points else bound.statistic(seen, None)
+            observed = float(statistic.of(seen.e[None, :])[0])
             # Draws of a smooth metric are read a little too high where a curve turns flat: a draw that ties must reach it.
             self._observed = min(value, observed) if smooth else observed
         self.part(points.e[None, :], points.e[None, :])  # what draws share is made once, before there are threads
