@@ -132,12 +132,17 @@ class _Tally:
         return Drawn(self._points, self._observed, null, Noise(norms, flips), self._norm)
 
 
+def _batches_of(points: Points, draws: int) -> list[int]:
+    """How many draws are made at a time: as many as a thread holds, whatever the number of threads."""
+    size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
+    return [min(size, draws - start) for start in range(0, draws, size)]
+
+
 class _Batches:
     """Draws of the metrics that share their points, some at a time; a batch has a seed of its own."""
 
     def __init__(self, points: Points, tallies: list[_Tally], stream: Seeds, draws: int) -> None:
-        size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
-        self._sizes = [min(size, draws - start) for start in range(0, draws, size)]
+        self._sizes = _batches_of(points, draws)
         self._seeds = stream.spawn(len(self._sizes))
         self._sampler, self._tallies = points.sampler, tallies
         self._outcomes = any(tally.needs.outcomes for tally in tallies)
@@ -219,8 +224,7 @@ def null_draws(
     points: Points, statistics: Sequence[Statistic], seed: int, draws: int, progress: Progress | None = None
 ) -> list[Floats]:
     """Each statistic of what was observed, first, and of outcomes drawn as predicted: the same draws for all."""
-    size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
-    sizes = [min(size, draws - start) for start in range(0, draws, size)]
+    sizes = _batches_of(points, draws)
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
     parts = [[each.of(points.e[None, :]) for each in statistics]]  # what draws share is made here, before there are threads
 

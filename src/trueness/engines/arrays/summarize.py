@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness._types import Array, Floats, Ints
+from trueness._types import Array, Floats, Ints, Values
 from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
 from trueness.engines.arrays.workers import (
     FLOAT_PARTS,
@@ -43,10 +43,10 @@ _HARD_THREADS, _PLAIN_HARD_THREADS = 8, 4
 
 
 def summarize(
-    y_true: Any,
-    y_prob: Any,
+    y_true: Values,
+    y_prob: Values,
     *,
-    sample_weight: Any = None,
+    sample_weight: Values | None = None,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
