@@ -72,11 +72,17 @@ def score_range(low: float, high: float, *, from_start: bool = False, to_end: bo
     --------
     >>> score_range(0.6, 0.9), score_range(0.0012, 0.0034), score_range(0.5, 0.9999)
     (('0.60', '0.90'), ('0.0012', '0.0034'), ('0.50', '0.9999'))
+    >>> score_range(0.3000001, 0.3000004)
+    ('0.3000001', '0.3000004')
     >>> score_range(0.0012, 0.9999, from_start=True, to_end=True)
     ('0.00', '1.00')
     """
     digits = 2 if high - low >= 0.1 or high == low == round(low, 2) else 4
-    return _end(low, digits, 0.0 if from_start else None), _end(high, digits, 1.0 if to_end else None)
+    for more in range(digits, 17):
+        ends = _end(low, more, 0.0 if from_start else None), _end(high, more, 1.0 if to_end else None)
+        if low == high or ends[0] != ends[1]:
+            return ends
+    return repr(low), repr(high)
 
 
 def _end(value: float, digits: int, allowed: float | None) -> str:

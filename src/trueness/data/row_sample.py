@@ -1,9 +1,11 @@
 """Rows as a sample; checked, summed and promoted to float64 only as far as needed."""
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from trueness._frozen import read_only
 from trueness._types import Array, Floats
 from trueness.data.certainties import Contradictions
 from trueness.data.masses import Kind, Masses, RowMasses
@@ -69,6 +71,10 @@ class RowSample:
     @cached_property
     def arrays(self) -> Arrays:
         """Scores, outcomes and weights of the usable rows; scores and weights in float64."""
+        a = self._usable()
+        return replace(a, f=read_only(a.f), y=read_only(a.y), w=None if a.w is None else read_only(a.w))
+
+    def _usable(self) -> Arrays:
         n, seen = len(self.given), next(iter(self._summaries.values()), None)
         if self.small or self.given.w is not None:
             return self.given.arrays()

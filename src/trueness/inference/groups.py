@@ -117,7 +117,7 @@ def group_tests(
     y_true: Given | Mapping[Any, Summary],
     y_prob: Values | None = None,
     *,
-    by: Any = None,
+    by: Values | None = None,
     statistic: str = "ecce_r",
     options: Options | None = None,
     method: Literal["auto", "asymptotic", "simulated"] = "auto",

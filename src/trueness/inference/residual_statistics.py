@@ -12,13 +12,13 @@ import numpy as np
 from trueness import brownian
 from trueness._types import Array, Floats
 from trueness.data.points import Points
+from trueness.data.scales import logit
 from trueness.metrics.cumulative import CumulativeNorm
 from trueness.metrics.drawing import Statistic
 
 _COSINES = 17  # of Neyman's test, the constant among them
 _MOST_GROUPS = 64  # of the finest binning
 _BANDWIDTH = 0.03  # of the kernel
-_CLIP = 1e-10  # scores are taken no nearer to 0 and 1 before the logit
 _ALIKE = 1e-12  # share of its square below which the spread of a feature is rounding
 _FAR = 1e150  # standard errors beyond which sums are equal, for their squares must be numbers
 
@@ -66,14 +66,13 @@ class Cox(Statistic):
     @cached_property
     def _features(self) -> Floats:
         """A column for each of z₀ and z₁; no z₁ where all scores are alike."""
-        p, v = np.clip(self.points.score, _CLIP, 1 - _CLIP), self.points.binomial
-        logit = np.log(p) - np.log1p(-p)
+        x, v = logit(self.points.score), self.points.binomial
         total = float(v.sum())
-        mean = float((v * logit).sum()) / total
-        beside = logit - mean
+        mean = float((v * x).sum()) / total
+        beside = x - mean
         spread = float((v * beside**2).sum())
         columns = [np.full(len(v), total**-0.5)]
-        if spread > _ALIKE * float((v * logit**2).sum()) and spread > _ALIKE * total:
+        if spread > _ALIKE * float((v * x**2).sum()) and spread > _ALIKE * total:
             columns.append(beside / math.sqrt(spread))
         return np.stack(columns, axis=1)
 

@@ -105,9 +105,13 @@ class _Tally:
             self._norm.base = base
         follows = self._norm is not None and self._norm.gives_metric
         self._statistic = None if not needs.null else self._norm if follows else bound.statistic(points, partition)
-        self._observed = value
-        if self._statistic is not None and (base.may_tie or not bound.metric.drawing.is_smooth):
-            self._observed = float(self._statistic.of(points.e[None, :])[0])
+        self._observed, smooth = value, bound.metric.drawing.is_smooth
+        if self._statistic is not None and (base.may_tie or not smooth):
+            seen = bound.read_on(points, base)
+            statistic = self._statistic if seen is points else bound.statistic(seen, None)
+            observed = float(statistic.of(seen.e[None, :])[0])
+            # Draws of a smooth metric are read a little too high where a curve turns flat: a draw that ties must reach it.
+            self._observed = min(value, observed) if smooth else observed
         self.part(points.e[None, :], points.e[None, :])  # what draws share is made once, before there are threads
 
     def part(self, outcomes: Array | None, flips: Array | None) -> _Part:
@@ -128,12 +132,17 @@ class _Tally:
         return Drawn(self._points, self._observed, null, Noise(norms, flips), self._norm)
 
 
+def _batches_of(points: Points, draws: int) -> list[int]:
+    """How many draws are made at a time: as many as a thread holds, whatever the number of threads."""
+    size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
+    return [min(size, draws - start) for start in range(0, draws, size)]
+
+
 class _Batches:
     """Draws of the metrics that share their points, some at a time; a batch has a seed of its own."""
 
     def __init__(self, points: Points, tallies: list[_Tally], stream: Seeds, draws: int) -> None:
-        size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
-        self._sizes = [min(size, draws - start) for start in range(0, draws, size)]
+        self._sizes = _batches_of(points, draws)
         self._seeds = stream.spawn(len(self._sizes))
         self._sampler, self._tallies = points.sampler, tallies
         self._outcomes = any(tally.needs.outcomes for tally in tallies)
@@ -215,8 +224,7 @@ def null_draws(
     points: Points, statistics: Sequence[Statistic], seed: int, draws: int, progress: Progress | None = None
 ) -> list[Floats]:
     """Each statistic of what was observed, first, and of outcomes drawn as predicted: the same draws for all."""
-    size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
-    sizes = [min(size, draws - start) for start in range(0, draws, size)]
+    sizes = _batches_of(points, draws)
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
     parts = [[each.of(points.e[None, :]) for each in statistics]]  # what draws share is made here, before there are threads
 

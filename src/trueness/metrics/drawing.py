@@ -138,6 +138,10 @@ class Drawing:
         """Labels that no group of points may cross."""
         return []
 
+    def read_on(self, points: Points, base: Points, options: Options) -> Points:
+        """Where what was observed is read: on the points of the draws, or as they were before neighbours were put together."""
+        return points
+
     def is_fine(self, options: Options) -> bool:
         """Whether a cell of a summary may be too wide, so that rows are better where there are any."""
         return False

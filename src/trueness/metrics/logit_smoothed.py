@@ -269,6 +269,12 @@ class LogitDrawing(Drawing):
         """Whether draws are smoothed together: Gaussian noise of ordinary width."""
         return bool(options["noise"] == "gaussian" and options["bandwidth"] <= WIDEST_LINK)
 
+    def read_on(self, points: Points, base: Points, options: Options) -> Points:
+        """Groups change the value of a single outcome by up to 1 %, but hardly its law: what was observed is spared that."""
+        if points is base or not self._is_on_a_grid(options):
+            return points
+        return points if GaussianLogitNorm(base, float(options["bandwidth"])).narrow else base
+
     def is_fine(self, options: Options) -> bool:
         """A narrow bandwidth."""
         return bool(options["bandwidth"] <= NARROW)

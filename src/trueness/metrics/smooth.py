@@ -169,13 +169,13 @@ def scale_of(scale: Callable[[Any], Any], scores: Floats) -> Scale:
 def _smooth(sample: Sample, scale: Scale, bandwidth: float | None) -> float:
     masses = sample.masses(scale, ("residual",))
     if bandwidth is not None:
-        return min(_at(masses, bandwidth), 1.0)  # no residual exceeds 1; rounding may
+        return min(_with_bandwidth(masses, bandwidth), 1.0)  # no residual exceeds 1; rounding may
     value = _fixed_point(masses)
     finer = masses.at_resolution(value)
     return value if finer is masses else _fixed_point(finer)
 
 
-def _at(masses: Masses, bandwidth: float) -> float:
+def _with_bandwidth(masses: Masses, bandwidth: float) -> float:
     window = window_for(masses, bandwidth)
     if bandwidth < CELLS_PER_BANDWIDTH * window.length / _LADDER[-1]:
         return scattered_integral(masses, bandwidth)

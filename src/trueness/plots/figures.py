@@ -65,7 +65,9 @@ def draw_pair(
     return figure
 
 
-def plot_compare(y_true: Any, predictions: Mapping[str, Any], *, sample_weight: Any = None, figure: Any = None) -> Any:
+def plot_compare(
+    y_true: Values, predictions: Mapping[str, Values], *, sample_weight: Values | None = None, figure: Any = None
+) -> Any:
     """Smooth and cumulative curves of several predictors on the same rows; returns the Figure.
 
     Parameters

@@ -9,9 +9,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trueness._types import Array, Floats, Ints
+from trueness._types import Array, Floats, Ints, Values
 from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
-from trueness.engines.arrays.workers import accelerator, hard_table, in_threads, kernel_labels, kernel_scores
+from trueness.engines.arrays.workers import (
+    FLOAT_PARTS,
+    accelerator,
+    hard_table,
+    in_parts,
+    in_threads,
+    kernel_labels,
+    kernel_scores,
+)
 from trueness.errors import InputError
 from trueness.inputs.arguments import Reading
 from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
@@ -25,20 +33,20 @@ from trueness.inputs.rows import (
     weight_exponent,
 )
 from trueness.options import check_flag
+from trueness.summary.moments import SEGMENT
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
 
 _PIECE = 1 << 17  # rows a compiled kernel takes at a time
-_SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
-# What each thread holds decides how many fit in 64 MiB: 5 and 17 MB compiled, 13 and 22 MB plain.
-_HARD_THREADS, _FLOAT_THREADS, _PLAIN_HARD_THREADS, _PLAIN_FLOAT_THREADS = 8, 2, 4, 2
+# What each thread holds decides how many fit in 64 MiB: 5 MB compiled and 13 MB plain; of floats 17 and 22 MB, so FLOAT_PARTS.
+_HARD_THREADS, _PLAIN_HARD_THREADS = 8, 4
 
 
 def summarize(
-    y_true: Any,
-    y_prob: Any,
+    y_true: Values,
+    y_prob: Values,
     *,
-    sample_weight: Any = None,
+    sample_weight: Values | None = None,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
@@ -126,8 +134,8 @@ def reduce_some(rows: Rows, on: Ruler, *, floats: bool = False) -> Summary:
     """The summary of the rows, of which none need be usable; with `floats` in float64 whatever the labels are."""
     exponent = weight_exponent(rows)
     parts = [
-        _reduce_segment(rows, on, exponent, start, min(start + _SEGMENT, len(rows)), floats)
-        for start in range(0, len(rows), _SEGMENT)
+        _reduce_segment(rows, on, exponent, start, min(start + SEGMENT, len(rows)), floats)
+        for start in range(0, len(rows), SEGMENT)
     ]
     return sum(parts[1:], start=parts[0])
 
@@ -151,12 +159,12 @@ def _reduce_segment(rows: Rows, on: Ruler, exponent: int, start: int, stop: int,
     if rows.w is None and not floats:
         try:
             if compiled is None:
-                return _plain(rows, lambda: HardSums(on), _PLAIN_HARD_THREADS, start, stop)
+                return _plain(rows, lambda: HardSums(on), in_threads, _PLAIN_HARD_THREADS, start, stop)
             return _compiled_hard(rows, on, compiled, start, stop)
         except SoftLabelMet:
             pass  # a soft label may come late; integers cannot hold it, so the rows are summed again in float64
     if compiled is None or exponent:  # the kernel would take a weight that scaling makes vanish for a weight of zero
-        return _plain(rows, lambda: FloatSums(on, exponent), _PLAIN_FLOAT_THREADS, start, stop)
+        return _plain(rows, lambda: FloatSums(on, exponent), in_parts, FLOAT_PARTS, start, stop)
     return _compiled_float(rows, on, compiled, start, stop)
 
 
@@ -185,14 +193,16 @@ class _Rejects:
         return {"rejected": rejected, "clipped": self.clipped, "source": tuple(sorted(rows.notes))}
 
 
-def _plain(rows: Rows, new_sums: Callable[[], HardSums | FloatSums], threads: int, start: int, stop: int) -> Summary:
+def _plain(
+    rows: Rows, new_sums: Callable[[], HardSums | FloatSums], split: Callable[..., list[Any]], parts: int, start: int, stop: int
+) -> Summary:
     def work(first: int, last: int) -> tuple[HardSums | FloatSums, _Rejects]:
         sums, rejects = new_sums(), _Rejects()
         for a in range(first, last, CHUNK):
             rejects.add(sums, rows, *_columns(rows, a, min(a + CHUNK, last)))
         return sums, rejects
 
-    results = in_threads(start, stop, min(threads, (stop - start) // CHUNK), work)
+    results = split(start, stop, min(parts, (stop - start) // CHUNK), work)
     account = _merged([rejects for _, rejects in results]).account(rows, sum(sums.zero_weight for sums, _ in results))
     first: Summary = results[0][0].summary(**account)
     return sum((sums.summary() for sums, _ in results[1:]), start=first)
@@ -245,7 +255,7 @@ def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, start: int, sto
         total += lost
         return total, rejects, odd_rows, zero_weight, any_soft
 
-    results = in_threads(start, stop, _FLOAT_THREADS, work)
+    results = in_parts(start, stop, FLOAT_PARTS, work)
     others = [odd_rows for _, _, odd_rows, _, _ in results if odd_rows]
     zeros = sum(zero for _, _, _, zero, _ in results) + sum(sums.zero_weight for sums in others)
     account = _merged([rejects for _, rejects, *_ in results]).account(rows, zeros)
