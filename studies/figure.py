@@ -20,8 +20,9 @@ def draw(tables: Mapping[str, Sequence[Share]], path: Path) -> None:
     """Write the figure: coverage of intervals, size of tests, power lost against the best single test."""
     from matplotlib.figure import Figure
 
-    sheet = Figure(figsize=(12.4, 4.4), layout="constrained")
-    left, middle, right = sheet.subplots(1, 3)
+    lost = losses.losses(tables.get("power of every part", []))
+    sheet = Figure(figsize=(12.4 if lost else 9.6, 4.4), layout="constrained")
+    left, middle, *others = sheet.subplots(1, 3 if lost else 2)
     coverage = [(tables.get("coverage", []), _ORDINARY), (tables.get("coverage, harder", []), _HARDER)]
     _strips(left, coverage, (_LOWEST, 1.0))
     left.axvline(0.95, color="0.35", linewidth=1, linestyle=(0, (4, 3)))
@@ -35,11 +36,10 @@ def draw(tables: Mapping[str, Sequence[Share]], path: Path) -> None:
     _strips(middle, sizes, (0.0, _HIGHEST))
     middle.axvline(0.05, color="0.35", linewidth=1, linestyle=(0, (4, 3)))
     middle.set(xlim=(-0.004, _HIGHEST + 0.004), title="calibrated models rejected at 0.05", xlabel="size, wanted at most 0.05")
-    _lost(right, losses.losses(tables.get("power of every part", [])))
-    right.set(
-        xlim=(-0.03, 1.03), title="power lost against the best single test", xlabel="loss, a dot an alternative; bar: mean"
-    )
-    for ax in (left, middle, right):
+    for right in others:
+        _lost(right, lost)
+        right.set(xlim=(-0.03, 1.03), title="power lost against the best single test", xlabel="loss, a dot an alternative")
+    for ax in (left, middle, *others):
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
         ax.grid(axis="x", color="0.9", linewidth=0.6)

@@ -144,6 +144,14 @@ def once_power(cell: dict[str, Any], seed: int) -> dict[str, float]:
     )
 
 
+def absent() -> list[str]:
+    """What the table of power has no figures of here, each with the reason."""
+    there = shared.names()
+    missing = [name.removeprefix("imagenet_") for name in (*shared.CLASSIFIERS, *shared.FURTHER) if name not in there]
+    data = [f"{', '.join(missing)}, resampled: their data are not here"] if missing else []
+    return data + ([] if peers.tests() else ["other packages' tests: probcal is not installed"])
+
+
 def size_shares(cell: dict[str, Any], what: str, values: list[float]) -> list[Share]:
     """Rejections of calibrated models."""
     return [

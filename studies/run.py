@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 import trueness
-from studies import harder, table
+from studies import harder, omnibus, table
 from studies.parts import PARTS
 from studies.share import Share
 
@@ -190,7 +190,7 @@ def main(plan: str, only: tuple[str, ...], workers: int, keep: Path, minutes: fl
                 bar.update(1)
     earlier = table.load(out).parts if only else {}
     results = table.Results({part: each for part in PARTS if (each := (earlier | found(planned, done, plan)).get(part))})
-    table.write(out, results, harder.absent())
+    table.write(out, results, [*harder.absent(), *omnibus.absent()])
     click.echo(f"{out}: {results.verdict()}")
     if wrong := results.wrong():
         click.echo("\n".join(map(str, wrong)))

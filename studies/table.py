@@ -176,9 +176,10 @@ def _paragraph(results: Results) -> str:
     ]
     sentences += _sensitivity(results)
     sentences += losses.sentences(results.tables.get("power of every part", []))
+    right = " on the right an alternative, and the bar is their mean." if "power of every part" in results.tables else ""
     sentences.append(
-        "In the figure a dot is a world at one number of rows, all truths together, where 200 samples or more were drawn; on"
-        " the right, an alternative."
+        "In the figure a dot is a world at one number of rows, all truths together, where 200 samples or more were drawn"
+        f"{';' if right else '.'}{right}"
     )
     return "\n".join(sentences)
 

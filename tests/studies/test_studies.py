@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import trueness
-from studies import coverage, harder, judge, losses, omnibus, power, run, size, table, worlds
+from studies import coverage, harder, judge, losses, omnibus, peers, power, run, size, table, worlds
 from studies.parts import PARTS
 from studies.share import Share, error, merged
 
@@ -49,6 +49,20 @@ def test_peers_hold_their_size() -> None:
         found["Spiegelhalter"] += power.spiegelhalter(y, f) <= 0.05
         found["Hosmer-Lemeshow"] += power.hosmer_lemeshow(y, f) <= 0.05
     assert all(judge.fewest(500, 0.05, 100) <= events <= judge.most(500, 0.05, 100) for events in found.values())
+
+
+def test_the_peers_are_the_tests_they_are_named_after() -> None:
+    pytest.importorskip("probcal")
+    rng = np.random.default_rng(6)
+    f = rng.random(500)
+    y = (rng.random(500) < f).astype(int)
+    found = {name: test(y, f) for name, test in peers.tests().items()}
+    assert tuple(found) == peers.NAMES
+    assert found["probcal: Spiegelhalter"] == pytest.approx(power.spiegelhalter(y, f), rel=1e-9)
+    assert found["probcal: Cox, likelihood ratio"] == pytest.approx(
+        trueness.calibration_test(y, f, statistic="cox", method="asymptotic").pvalue, abs=0.05
+    )  # score and likelihood ratio agree as rows grow
+    assert all(0 <= p <= 1 for p in found.values())
 
 
 def test_jobs_have_seeds_of_their_own() -> None:
