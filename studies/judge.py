@@ -1,8 +1,8 @@
 """What may be blamed on chance, in cells and in pools of cells, and what a study of this size would have missed.
 
-A claim says that events happen at most, or at least, so often. Its limit is exact and binomial: were the claim true everywhere,
-any limit of a table would be broken with probability 0.05 at most. A cell of few samples cannot see a small fault, so cells are
-also pooled: over truths, over numbers of rows, over both. A pool of cells that all keep their word keeps it too.
+A claim says that events happen at most, or at least, so often. Its limit is exact and binomial: were every claim true, any
+limit of all tables together would be broken with probability 0.05 at most. A cell of few samples cannot see a small fault, so
+cells are also pooled: over truths, over numbers of rows, over both. A pool of cells that all keep their word keeps it too.
 """
 
 from collections import defaultdict
@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from studies.share import Share
 
-FAMILY = 0.05  # chance that any limit of a table is broken though all is right
+FAMILY = 0.05  # chance that any limit is broken though all is right
 SURE = 0.9  # chance with which a fault is seen that the page says would have been seen
 
 LEVELS: dict[str, tuple[str, ...]] = {
@@ -71,8 +71,8 @@ class Judged:
         return f"{place} ({self.level}): {self.events / self.trials:.4f} of {self.trials}, wanted {wanted}"
 
 
-def judged(shares: Iterable[Share]) -> list[Judged]:
-    """Every claim of one table, in cells and in pools; a level that parts the cells as an earlier one is left out."""
+def judged(shares: Iterable[Share], tables: int = 1) -> list[Judged]:
+    """Every claim of one of so many tables, in cells and pools; a level that parts the cells as an earlier one is left out."""
     claims = [(share, upper) for share in shares for upper in (True, False) if _rate(share, upper) is not None]
     levels: dict[str, list[list[tuple[Share, bool]]]] = {}
     partitions: set[frozenset[frozenset[int]]] = set()
@@ -82,7 +82,7 @@ def judged(shares: Iterable[Share]) -> list[Judged]:
         if partition not in partitions:
             partitions.add(partition)
             levels[level] = pools
-    limits = len(levels)
+    limits = tables * len(levels)
     return [_judge(level, pool, limits * len(pools)) for level, pools in levels.items() for pool in pools]
 
 

@@ -59,6 +59,9 @@ SECTIONS: dict[str, tuple[str, str]] = {
 }
 
 
+CLAIMING = 7  # tables that hold claims, whether or not all are here: limits do not depend on what was run
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """What one part of the study found, and when, by which command and from what share of its jobs."""
@@ -89,7 +92,10 @@ class Results:
     @cached_property
     def judged(self) -> dict[str, list[judge.Judged]]:
         """Claims of each table, those known to fail left out."""
-        tables = {name: judge.judged(share for share in listed if not known(share)) for name, listed in self.tables.items()}
+        tables = {
+            name: judge.judged([share for share in listed if not known(share)], CLAIMING)
+            for name, listed in self.tables.items()
+        }
         return {name: claims for name, claims in tables.items() if claims}
 
     def wrong(self) -> list[judge.Judged]:
@@ -171,8 +177,8 @@ def _paragraph(results: Results) -> str:
         f"**Verdict: {results.verdict()}.**",
         "Every figure is a share of simulated samples ± its standard error; seeds are fixed, and `python -m"
         " studies` repeats them.",
-        "A claim is beyond its limit when chance alone would put any of its table there with probability below 0.05 (exact"
-        " binomial limits, shared among all cells and pools of a table).",
+        "A claim is beyond its limit when chance alone would put any on this page there with probability below 0.05 (exact"
+        " binomial limits, shared among all tables, cells and pools).",
     ]
     sentences += _sensitivity(results)
     sentences += losses.sentences(results.tables.get("power of every part", []))

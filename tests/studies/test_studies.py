@@ -138,6 +138,19 @@ def test_known_failures_are_shown_and_not_judged(monkeypatch: pytest.MonkeyPatch
     assert "1 cells are known to fail" in results(share(0)).verdict()
 
 
+def test_limits_are_shared_among_all_tables_that_claim() -> None:
+    claiming = {
+        share.table
+        for name, part in PARTS.items()
+        for cell in part.cells()[:1]
+        for what in ("ecce_r", "uniform bins", "a calibrated group is blamed")
+        for share in part.shares(cell, what, [(1, 1)] if name.startswith(("coverage", "bands")) else [1])
+        if share.at_most is not None or share.at_least is not None
+    }
+    assert len(claiming) == table.CLAIMING
+    assert judge.judged([share(38)], tables=7)[0].limit == judge.fewest(40, 0.95, 7)
+
+
 def test_shares_of_one_cell_are_added() -> None:
     assert merged([share(3, 10, width=0.2), share(5, 30, width=0.4)]) == [share(8, 40, width=pytest.approx(0.35))]
 
