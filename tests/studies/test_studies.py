@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import trueness
-from studies import coverage, harder, judge, losses, omnibus, peers, power, run, size, table, worlds
+from studies import coverage, harder, judge, losses, omnibus, peers, power, repairs, run, size, table, worlds
 from studies.parts import PARTS
 from studies.share import Share, error, merged
 
@@ -230,6 +231,23 @@ def test_every_part_of_the_study_counts_one_sample() -> None:
         shares = [each for what, value in found.items() for each in part.shares(cell, what, [value])]
         assert all(each.table in table.SECTIONS and 0 <= each.events <= each.trials for each in shares)
     assert len(omnibus.ALTERNATIVES) >= 20
+
+
+def test_repairs_are_judged_by_limits_shared_among_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = repairs.Repair("a", "held", ".8", (8, 10), 40, lambda seed: (int(seed % 4 > 0), 1), at_least=0.95)
+    shown = replace(claim, name="b", at_least=None)
+    monkeypatch.setattr(repairs, "REPAIRS", (claim, shown))
+    assert repairs.measured(claim, 0.5) == (15, 20)
+    # P(fewer than 16 of 20 | 0.95) = 0.0026: beyond, with one claim alone.
+    assert (repairs.judged(claim, (15, 20)), repairs.judged(claim, (18, 20)), repairs.judged(shown, (0, 20))) == (
+        "beyond",
+        "within",
+        "",
+    )
+    result = CliRunner().invoke(repairs.main)
+    assert result.exit_code == 1
+    assert "0.800 ± 0.126" in result.output
+    assert "1 beyond their limits: a" in result.output
 
 
 def test_an_interrupted_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
