@@ -47,7 +47,7 @@ PLANS: dict[str, dict[str, dict[int, int]]] = {
     "quick": {
         "size": {50: 60, 100: 60, 300: 60, 1_000: 40, 10_000: 20, 100_000: 4},
         "size of every test": {50: 6, 300: 6, 1_000: 4},
-        "coverage": {50: 8, 200: 8, 1_000: 5, 5_000: 2},
+        "coverage": {50: 6, 200: 6, 1_000: 4, 5_000: 2},
         "coverage of wCE": {50: 3, 200: 2},
         "coverage of the bootstrap": {50: 3},
         "power": {300: 8},
