@@ -59,8 +59,8 @@ SECTIONS: dict[str, tuple[str, str]] = {
 }
 
 
-_SHOWN = "Coverage of intervals, nearly all dots right of 0.95, and size of tests, dots about 0.05"
-_LOST = "; power that each test loses against the best single one, the combined test least."
+_SHOWN = "Dots: coverage of intervals, wanted at least 0.95; size of tests, wanted at most 0.05"
+_LOST = "; power that each test loses against the best single one."
 CLAIMING = 7  # tables that hold claims, whether or not all are here: limits do not depend on what was run
 
 
