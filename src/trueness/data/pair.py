@@ -15,44 +15,91 @@ from trueness.data.points import Points
 from trueness.data.row_sample import RowSample
 from trueness.summary.ruler import uniform_edges
 
+_SLOTS = 1 << 14
 CELLS = 256  # that share the rows and the variance of their outcomes evenly, besides the edges of bins
-
-
-class Residuals(NamedTuple):
-    """One predictor's rows, and the cell of each."""
-
-    cell: Ints
-    score: Floats
-    residual: Floats  # y − f
-    outcome: Floats  # f(1 − f)
 
 
 class Cells(NamedTuple):
     """Cells of scores that several predictors share, each with rows of one of them at least."""
 
     score: Floats  # mean of each cell, over all predictors
-    predictors: list[Residuals]
+    predictors: list["Residuals"]
     w: Floats | None
+    total: float
+
+
+class Residuals(NamedTuple):
+    """One predictor's rows, the cell of each, and its sums over the cells."""
+
+    cell: Ints
+    score: Floats
+    residual: Floats  # y − f
+    outcome: Floats  # w²f(1 − f)
+    weight: Floats  # Σw/W
+    e: Floats  # Σw(y − f)/W
+    squares: Floats  # Σw²(y − f)²/W²
+    outcomes: Floats  # Σw²f(1 − f)/W²
+    kappa: float  # skewness of the outcomes: near 1 where events are rare
 
 
 def cells_of(samples: Sequence[RowSample], bins: Iterable[int]) -> Cells:
     """The rows of predictors of the same outcomes and weights, by cells that no edge of the bins divides."""
     edges = _edges([sample.points() for sample in samples], bins)
-    w = samples[0].arrays.w
-    places = [np.searchsorted(edges, sample.arrays.f, side="right") for sample in samples]
-    columns = [np.bincount(place, w, minlength=len(edges) + 1) for place in places]
-    expected = [
-        np.bincount(place, sample.arrays.f if w is None else w * sample.arrays.f, minlength=len(edges) + 1)
-        for place, sample in zip(places, samples, strict=True)
-    ]
-    weight: Floats = np.asarray(np.sum(columns, axis=0, dtype=np.float64))
+    w, total = samples[0].arrays.w, samples[0].total
+    places = [_places(edges, sample.arrays.f) for sample in samples]
+    weights, expected = (
+        [_sums(place, _times(w, values), len(edges) + 1) for place, values in zip(places, columns, strict=True)]
+        for columns in ([None] * len(samples), [sample.arrays.f for sample in samples])
+    )
+    weight = np.sum(weights, axis=0)
     there = weight > 0
-    number = np.cumsum(there) - 1
-    predictors = []
-    for place, sample in zip(places, samples, strict=True):
-        y, f = sample.arrays.y, sample.arrays.f
-        predictors.append(Residuals(number[place], f, y - f, f * (1 - f)))
-    return Cells(np.asarray(np.sum(expected, axis=0))[there] / weight[there], predictors, w)
+    number = (np.cumsum(there) - 1).astype(np.int32)
+    score: Floats = np.sum(expected, axis=0)[there] / weight[there]
+    cells = [number[place] for place in places]
+    predictors = [_residuals(cell, sample, len(score)) for cell, sample in zip(cells, samples, strict=True)]
+    return Cells(score, predictors, w, total)
+
+
+def _residuals(cell: Ints, sample: RowSample, cells: int) -> Residuals:
+    w, total = sample.arrays.w, sample.total
+    f = sample.arrays.f
+    residual = np.asarray(sample.arrays.y - f, dtype=np.float64)
+    outcome = _squared(w, f * (1 - f))
+    variance = float(outcome.sum())
+    return Residuals(
+        cell=cell,
+        score=f,
+        residual=residual,
+        outcome=outcome,
+        weight=_sums(cell, w, cells) / total,
+        e=_sums(cell, _times(w, residual), cells) / total,
+        squares=_sums(cell, _squared(w, residual * residual), cells) / total**2,
+        outcomes=_sums(cell, outcome, cells) / total**2,
+        kappa=float(outcome @ np.abs(1 - 2 * f)) / variance if variance > 0 else 1.0,
+    )
+
+
+def _sums(cell: Ints, values: Floats | None, cells: int) -> Floats:
+    return np.asarray(np.bincount(cell, values, minlength=cells), dtype=np.float64)
+
+
+def _times(w: Floats | None, values: Floats | None) -> Floats | None:
+    return values if w is None else w if values is None else w * values
+
+
+def _squared(w: Floats | None, values: Floats) -> Floats:
+    return values if w is None else w * w * values
+
+
+def _places(edges: Floats, f: Floats) -> Ints:
+    """How many edges lie at or below each score: from a table where a slot holds one at most, else by a search."""
+    before = np.searchsorted(edges, np.arange(_SLOTS + 1) / _SLOTS, side="left")
+    slot = np.minimum((f * _SLOTS).astype(np.int32), _SLOTS - 1)
+    place: Ints = before[slot]
+    place += f >= np.append(edges, np.inf)[place]
+    several = (np.diff(before) > 1)[slot]
+    place[several] = np.searchsorted(edges, f[several], side="right")
+    return place
 
 
 def _edges(predictors: Sequence[Points], bins: Iterable[int]) -> Floats:
@@ -118,48 +165,33 @@ class Pair:
 
 def pair_of(cells: Cells, first: int, second: int, *, as_events: bool) -> Pair:
     """Two of the predictors; `as_events`: outcomes may vary as predicted, while enough soft labels show how they vary."""
-    return _pair(cells.predictors[first], cells.predictors[second], cells.w, len(cells.score), as_events=as_events)
-
-
-def _pair(first: Residuals, second: Residuals, w: Floats | None, cells: int, *, as_events: bool) -> Pair:
-    one = np.ones(len(first.score)) if w is None else w
-    total = float(one.sum())
-    square = (one / total) ** 2
-    apart = square * (first.score - second.score) ** 2
-    a, b = square * first.outcome, square * second.outcome
-    places = first.cell * cells + second.cell
-
-    def by(cell: Ints, values: Floats) -> Floats:
-        return np.asarray(np.bincount(cell, values, minlength=cells), dtype=np.float64)
+    a, b, w, count = cells.predictors[first], cells.predictors[second], cells.w, len(cells.score)
+    unit = 1 / cells.total**2
+    places = a.cell * np.int32(count) + b.cell
+    apart = _squared(w, (a.score - b.score) ** 2)
 
     def crossed(values: Floats) -> Array:
-        return np.bincount(places, values, minlength=cells * cells).reshape(cells, cells)
+        return (_sums(places, values, count * count) * unit).reshape(count, count)
 
-    squares = [[by(each.cell, square * each.residual**2)] for each in (first, second)]
-    products = [crossed(square * first.residual * second.residual)]
-    outcomes, together = [np.zeros((1, cells))] * 2, np.zeros((1, cells, cells))
+    squares = [[a.squares], [b.squares]]
+    products = [crossed(_squared(w, a.residual * b.residual))]
+    outcomes, together = [np.zeros((1, count))] * 2, np.zeros((1, count, count))
     if as_events:
-        together = np.stack([crossed(a), crossed(b)])
-        outcomes = [np.stack([by(each.cell, a), by(each.cell, b)]) for each in (first, second)]
-        squares[0] += [outcomes[0][0], outcomes[0][1] + by(first.cell, apart)]
-        squares[1] += [outcomes[1][0] + by(second.cell, apart), outcomes[1][1]]
+        together = np.stack([crossed(a.outcome), crossed(b.outcome)])
+        outcomes = [
+            np.stack([a.outcomes, _sums(a.cell, b.outcome, count) * unit]),
+            np.stack([_sums(b.cell, a.outcome, count) * unit, b.outcomes]),
+        ]
+        squares[0] += [outcomes[0][0], outcomes[0][1] + _sums(a.cell, apart, count) * unit]
+        squares[1] += [outcomes[1][0] + _sums(b.cell, apart, count) * unit, outcomes[1][1]]
         products += list(together)
-    weight = [by(each.cell, one / total) for each in (first, second)]
-    kappa = max(_kappa(each, square) for each in (first, second))
     return Pair(
-        weight=(weight[0], weight[1]),
-        e=(by(first.cell, one / total * first.residual), by(second.cell, one / total * second.residual)),
+        weight=(a.weight, b.weight),
+        e=(a.e, b.e),
         squares=(np.stack(squares[0]), np.stack(squares[1])),
         products=np.stack(products),
         outcomes=(outcomes[0], outcomes[1]),
         together=together,
-        skew=kappa * float(square.sum()),
-        apart=float(apart.sum()),
+        skew=max(a.kappa, b.kappa) * unit * (len(a.score) if w is None else float(w @ w)),
+        apart=float(apart.sum()) * unit,
     )
-
-
-def _kappa(predictor: Residuals, square: Floats) -> float:
-    """Σw²f(1−f)|1−2f| / Σw²f(1−f); 1 where every prediction is 0 or 1."""
-    variance = square * predictor.outcome
-    total = float(variance.sum())
-    return float((variance * np.abs(1 - 2 * predictor.score)).sum()) / total if total > 0 else 1.0

@@ -16,7 +16,7 @@ from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT
 from trueness.inference.groups import holm
 from trueness.inference.intervals import few_rows
-from trueness.inference.mean_gaps import MeanGap
+from trueness.inference.mean_gaps import Losses, MeanGap
 from trueness.inference.separate_intervals import SeparateInterval, separate_intervals
 from trueness.inference.significance import has_few_signs
 from trueness.inference.simulation import Progress, settled
@@ -98,12 +98,17 @@ def differences(
     for each in bound.values():
         each.require_interval()
     errors = _Errors(predictions, list(bound.values()), alpha, seed, progress)
+    losses = {
+        metric: {name: Losses(SCORES[metric], data) for name, data in predictions.items()}
+        for metric in metrics
+        if metric in SCORES
+    }
     found: list[tuple[dict[str, Any], _Found]] = []
     for metric in metrics:
         for a, b in combinations(predictions, 2):
             pair = {"metric": metric, "a": a, "b": b}
             if metric in SCORES:
-                gap = MeanGap(SCORES[metric], predictions[a], predictions[b])
+                gap = MeanGap(losses[metric][a], losses[metric][b])
                 values, interval = gap.values, _of_scores(gap, alpha)
             else:
                 values = errors.values(metric, a, b)

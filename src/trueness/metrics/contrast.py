@@ -99,11 +99,12 @@ class Kernel(NamedTuple):
     """What ∫|g| is made of: masses at cells to values at nodes, a node's share of the integral included."""
 
     weights: Array  # [cell, node]
-    bias: Array | float = 0.0  # [cell, node], of the weight in a cell whatever its outcomes
+    bias: Array | None = None  # [cell, node], of the weight in a cell whatever its outcomes
 
     def curve(self, pair: Pair, which: int) -> Floats:
         """g at the nodes."""
-        return np.asarray(pair.e[which] @ self.weights + pair.weight[which] @ np.broadcast_to(self.bias, self.weights.shape))
+        curve = pair.e[which] @ self.weights
+        return np.asarray(curve if self.bias is None else curve + pair.weight[which] @ self.bias)
 
     def clear_sign(self, pair: Pair, which: int, curve: Floats, errors: float) -> Floats:
         """The sign of g where it is so many standard errors from 0, elsewhere 0."""

@@ -9,8 +9,8 @@ from trueness.data.pair import Pair
 from trueness.metrics.contrast import Kernel, Smallest, integral_bounds
 from trueness.smoothing.kernel import gaussian
 
-_NODES, _FEWEST, _MOST = 3.0, 64, 2048  # a bandwidth, and in all
-_REACH = 5.0  # bandwidths beyond which a kernel is below 1e-5
+_NODES, _FEWEST, _MOST = 2.0, 64, 2048  # a bandwidth, and in all
+_REACH = 4.5  # bandwidths beyond which a kernel is below 1e-4
 
 
 class SmoothContrast:
