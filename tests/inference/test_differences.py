@@ -434,6 +434,11 @@ def test_certain_and_right_predictions_have_finite_scores():
 # ----------------------------------------------------------------------------------------------- too few rows, soft
 
 
+def test_differences_stay_within_the_range_of_the_metric():
+    for each in differences([0, 1], {"a": [0.2, 0.3], "b": [0.9, 0.1]}, metrics=("smooth_ece", "ecce_r"), rng=0):
+        assert (each.low, each.high, each.pvalue) == (pytest.approx(-1, abs=0.02), 1, 1)
+
+
 def test_too_few_rows():
     y, predictions = rows(20)
     found = by_name(differences(y, {n: predictions[n] for n in ("true", "low")}, rng=0))

@@ -53,7 +53,7 @@ def cells_of(samples: Sequence[RowSample], bins: Iterable[int]) -> Cells:
     )
     weight = np.sum(weights, axis=0)
     there = weight > 0
-    number = (np.cumsum(there) - 1).astype(np.int32)
+    number = np.cumsum(there) - 1
     score: Floats = np.sum(expected, axis=0)[there] / weight[there]
     cells = [number[place] for place in places]
     predictors = [_residuals(cell, sample, len(score)) for cell, sample in zip(cells, samples, strict=True)]
@@ -94,7 +94,7 @@ def _squared(w: Floats | None, values: Floats) -> Floats:
 def _places(edges: Floats, f: Floats) -> Ints:
     """How many edges lie at or below each score: from a table where a slot holds one at most, else by a search."""
     before = np.searchsorted(edges, np.arange(_SLOTS + 1) / _SLOTS, side="left")
-    slot = np.minimum((f * _SLOTS).astype(np.int32), _SLOTS - 1)
+    slot = np.minimum((f * _SLOTS).astype(np.int64), _SLOTS - 1)
     place: Ints = before[slot]
     place += f >= np.append(edges, np.inf)[place]
     several = (np.diff(before) > 1)[slot]
@@ -167,7 +167,7 @@ def pair_of(cells: Cells, first: int, second: int, *, as_events: bool) -> Pair:
     """Two of the predictors; `as_events`: outcomes may vary as predicted, while enough soft labels show how they vary."""
     a, b, w, count = cells.predictors[first], cells.predictors[second], cells.w, len(cells.score)
     unit = 1 / cells.total**2
-    places = a.cell * np.int32(count) + b.cell
+    places = a.cell * count + b.cell
     apart = _squared(w, (a.score - b.score) ** 2)
 
     def crossed(values: Floats) -> Array:

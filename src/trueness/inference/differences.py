@@ -213,10 +213,16 @@ class _Errors:
         pair, values = self._pair(a, b), self.values(metric, a, b)
         forth, back = contrast.lead(pair, values), contrast.lead(pair.swapped, values[::-1])
         if contrast.alone:
-            return _dual(forth, back, self._alpha, "paired")
+            return self._bounded(metric, _dual(forth, back, self._alpha, "paired"))
         own, box = _dual(forth, back, self._alpha / 2, ""), self._box(metric, a, b, self._alpha / 2)
         log10_pvalue = min(min(own.log10_pvalue, box.log10_pvalue) + math.log10(2), 0.0)
-        return _Found(max(own.low, box.low), min(own.high, box.high), log10_pvalue, "paired, and limits of both intervals")
+        low, high = max(own.low, box.low), min(own.high, box.high)
+        return self._bounded(metric, _Found(low, high, log10_pvalue, "paired, and limits of both intervals"))
+
+    def _bounded(self, metric: str, found: _Found) -> _Found:
+        """Values differ by no more than the metric's range."""
+        lowest, highest = self._bound[metric].metric.bounds
+        return found._replace(low=max(found.low, lowest - highest), high=min(found.high, highest - lowest))
 
     def _pair(self, a: str, b: str) -> Pair:
         if (a, b) not in self._pairs and self._cells is not None:
