@@ -282,7 +282,7 @@ def test_a_comparison_is_short_and_shows_in_a_notebook(tmp_path) -> None:
     found = compare(Y[FEW], {name: np.clip(P[FEW] + rng.normal(0, 0.05, 1500), 0, 1) for name in names})
     lines = repr(found).splitlines()
     assert max(map(len, lines)) <= 100
-    assert len(lines) <= 60
+    assert len(lines) <= 50
     assert all(f"name_{k}" in repr(found) for k in range(8))
     hostile = compare(Y[FEW], {"<script>alert(1)</script>": P[FEW], "b": P[FEW] / 2})
     for text in (hostile._repr_html_(), render_comparison(hostile, title="<i>")):

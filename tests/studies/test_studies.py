@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import trueness
-from studies import coverage, harder, judge, losses, omnibus, peers, power, repairs, run, size, table, worlds
+from studies import coverage, harder, judge, losses, omnibus, pairs, peers, power, repairs, run, size, table, worlds
 from studies.parts import PARTS
 from studies.share import Share, error, merged
 
@@ -289,3 +289,14 @@ def test_the_command_says_what_it_does() -> None:
     shown = CliRunner().invoke(run.main, ["--help"])
     assert shown.exit_code == 0
     assert "--keep" in shown.output
+
+
+def test_pairs_of_predictors() -> None:
+    assert pairs.true_differences("10 points too high")["ecce_r"] == pytest.approx(-0.1, abs=1e-9)
+    assert pairs.true_differences("nearly the same, off")["ecce_r"] == pytest.approx(0, abs=1e-3)
+    # (a − q)² − (b − q)² with a = q and b = q + 0.1.
+    assert pairs.true_differences("10 points too high")["brier_score"] == pytest.approx(-0.01, abs=1e-9)
+    options = ["--samples", "2", "--rows", "300", "--bootstrap", "1", "--draws", "3", "--world", "10 points too"]
+    result = CliRunner().invoke(pairs.main, options)
+    assert result.exit_code == 0, result.output
+    assert "of 7 cells cover too rarely" in result.output

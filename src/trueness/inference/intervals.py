@@ -19,6 +19,7 @@ import numpy as np
 
 from trueness._types import Rng, Values
 from trueness.data.points import Points
+from trueness.data.row_sample import RowSample
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.inference.significance import few_signs, residual_variance
 from trueness.inference.simulation import ROUNDING, Drawn, Needs, Progress, Resampling, settled
@@ -128,7 +129,7 @@ def draws_for(alpha: float) -> int:
     return max(DRAWS, math.ceil(4 / alpha) - 1)
 
 
-def few_rows(bound: BoundMetric, points: Points) -> str | None:
+def few_rows(bound: BoundMetric, points: Points | RowSample) -> str | None:
     """Why there is no interval: a range of no width, or bins without rows, would look like knowledge."""
     if points.n < 2:
         return "too few rows: 1"

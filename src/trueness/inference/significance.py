@@ -361,4 +361,9 @@ def residual_variance(resampling: Resampling, squares: Floats | None = None) -> 
 
 def few_signs(resampling: Resampling) -> bool:
     """Whether residuals of one sign are too few to show their own variance."""
-    return min(resampling.sample.residual_signs(frequency=resampling.frequency)) < _EACH_SIGN
+    return has_few_signs(resampling.sample, frequency=resampling.frequency)
+
+
+def has_few_signs(sample: Sample, *, frequency: bool = False) -> bool:
+    """The same of a sample."""
+    return min(sample.residual_signs(frequency=frequency)) < _EACH_SIGN

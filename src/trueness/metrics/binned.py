@@ -10,6 +10,7 @@ from trueness.data.points import Points
 from trueness.data.row_sample import RowSample, residuals
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
+from trueness.metrics.contrast import IntegralContrast, bins_kernel
 from trueness.metrics.drawing import Drawing, Noise, Norm, Options, Partition, normal_quantile, order_statistic
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bins, check_choice, check_flag
@@ -17,6 +18,8 @@ from trueness.summary.ruler import uniform_edges
 
 # A quantile boundary is reached at jW/B up to rounding, so that weights times a constant give the same bins.
 _REACHED = 1 - 1e-9
+# Options with which the metric is Σ|Σwr|/W over bins that the ruler has.
+_USUAL = {"strategy": "uniform", "norm": "l1", "weighting": "mass", "closed": "left", "debias": False}
 
 
 def binned_ece(
@@ -324,6 +327,14 @@ class BinnedDrawing(Drawing):
         gaps = self._gaps(points, options, partition, debias=False)
         gaps.gives_metric = not options.get("debias", False)
         return gaps
+
+    def contrast(self, score: Floats, options: Options) -> IntegralContrast | None:
+        """The gaps of equal-width bins, which no shared cell crosses."""
+        kind = [options.get(name, usual) for name, usual in _USUAL.items()]
+        if kind != list(_USUAL.values()):
+            return None
+        edges = uniform_edges(options["bins"])[1:-1]
+        return IntegralContrast(bins_kernel(np.searchsorted(edges, score, side="right"), options["bins"]))
 
     def refusal(self, options: Options) -> str | None:
         """Some norms have no interval."""

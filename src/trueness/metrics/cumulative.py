@@ -13,6 +13,7 @@ from trueness.data.points import Points
 from trueness.data.row_extremes import Bracket
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.metrics.drawing import Drawing, LimitLaw, Norm, Options, Partition
+from trueness.metrics.range_contrast import RangeContrast
 from trueness.metrics.registry import Metric, register
 from trueness.summary.extremes import Extremes
 
@@ -243,6 +244,10 @@ class CumulativeDrawing(Drawing):
         return CumulativeNorm(points, spread=self.spread)
 
     statistic = norm
+
+    def contrast(self, score: Floats, options: Options) -> RangeContrast:
+        """Ranges between the edges of cells."""
+        return RangeContrast(len(score), spread=self.spread)
 
 
 register(

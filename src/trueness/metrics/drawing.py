@@ -13,6 +13,7 @@ from trueness._types import Array, Floats, Ints
 from trueness.brownian import BrownianLaw
 from trueness.data.points import Points
 from trueness.data.row_extremes import Bracket
+from trueness.metrics.contrast import Contrast
 
 Options = Mapping[str, Any]
 
@@ -152,6 +153,10 @@ class Drawing:
 
     def norm(self, points: Points, options: Options, partition: Partition | None) -> Norm | None:
         """What its interval is made of; None where no interval is known to cover."""
+        return None
+
+    def contrast(self, score: Floats, options: Options) -> Contrast | None:
+        """What bounds its differences between predictors on cells of these scores; None: its intervals alone."""
         return None
 
     def refusal(self, options: Options) -> str | None:

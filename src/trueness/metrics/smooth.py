@@ -13,6 +13,7 @@ from trueness.data.scales import LOGIT, PROBABILITY, UNIT, Scale
 from trueness.errors import InputError, NeedsRowsError
 from trueness.metrics.drawing import Drawing, Options, Partition
 from trueness.metrics.registry import Metric, register
+from trueness.metrics.smooth_contrast import SmoothContrast
 from trueness.metrics.smooth_norm import SmoothNorm
 from trueness.options import check_bandwidth, check_choice
 from trueness.smoothing.cosine import CELLS_PER_BANDWIDTH
@@ -240,6 +241,11 @@ class SmoothDrawing(Drawing):
         return SmoothNorm(points, scale_of(scale, points.score) if callable(scale) else _SCALES[scale], options["bandwidth"])
 
     statistic = norm
+
+    def contrast(self, score: Floats, options: Options) -> SmoothContrast | None:
+        """The fixed point on the probability scale."""
+        plain = options["bandwidth"] is None and options["scale"] == "probability"
+        return SmoothContrast(score) if plain else None
 
 
 register(

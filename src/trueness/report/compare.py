@@ -52,27 +52,30 @@ def notebook_comparison(comparison: Comparison) -> str:
 
 
 def _tables(comparison: Comparison) -> str:
-    head, rows = comparison.value_table()
-    pair_head, pairs = comparison.difference_table()
-    return (
-        f"{_table(head, rows, f'{comparison.n} rows')}<h2>Differences</h2>{_table(pair_head, pairs, 'Intervals of each pair')}"
-    )
+    tables = [*comparison.value_tables(), *comparison.difference_tables()]
+    return "".join(_table(head, rows, title) for title, head, rows in tables)
 
 
 def _table(head: Any, rows: Any, caption: str) -> str:
-    names = "".join(f'<th scope="col"{_right(k)}>{escape(name)}</th>' for k, name in enumerate(head))
+    names = "".join(f'<th scope="col"{_right(k, head)}>{escape(name)}</th>' for k, name in enumerate(head))
     lines = []
-    for first, *rest in rows:
-        cells = "".join(f'<td class="number">{escape(cell)}</td>' for cell in rest)
-        lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
+    for row in rows:
+        cells = [f'<td class="number">{escape(cell)}</td>' for cell in row]
+        cells[_named(head)] = f'<th scope="row">{escape(row[_named(head)])}</th>'
+        lines.append(f"<tr>{''.join(cells)}</tr>")
     return (
         f'<div class="scroll"><table><caption>{escape(caption)}</caption><thead><tr>{names}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
-def _right(column: int) -> str:
-    return ' class="number"' if column else ""
+def _named(head: Any) -> int:
+    """The column that names a row."""
+    return 1 if head[0] == "rank" else 0
+
+
+def _right(column: int, head: Any) -> str:
+    return "" if column == _named(head) else ' class="number"'
 
 
 def _stroke(colour: str, dash: str) -> str:
