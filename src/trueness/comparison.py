@@ -129,7 +129,13 @@ class Comparison:
         write_comparison(self, path, title=title)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that was found, safe for JSON."""
+        """Everything that was found, safe for JSON.
+
+        ``verdict``, ``n`` (rows used), ``rows_in``, ``level``, ``seed``, ``notes``; ``values`` and ``ranks`` by metric and
+        predictor; ``differences``, each with ``metric``, ``a``, ``b``, ``value_a``, ``value_b``, ``value`` (a less b), ``low``,
+        ``high``, ``level``, ``pvalue``, ``adjusted_pvalue``, ``distinguishable`` and ``method``. None stands for what is not
+        finite: no interval, or a log loss that is infinite.
+        """
         return {
             "verdict": self.verdict,
             "n": self.n,
