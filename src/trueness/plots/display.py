@@ -34,14 +34,14 @@ class CalibrationDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true: Any, y_prob: Any, *, sample_weight: Any = None, ax: Any = None, kind: str = "smooth", **options: Any
+        cls, y_true: Any, y_prob: Any, *, sample_weight: Any = None, ax: Any = None, kind: str = "local", **options: Any
     ) -> "CalibrationDisplay":
         """Draw outcomes against predictions; `kind` and options as for `reliability_curve`."""
         return cls(reliability_curve(y_true, y_prob, kind=kind, sample_weight=sample_weight, **options)).plot(ax)  # type: ignore[arg-type]
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None, kind: str = "smooth", **options: Any
+        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None, kind: str = "local", **options: Any
     ) -> "CalibrationDisplay":
         """Draw outcomes against `estimator.predict_proba(X)` of its second class."""
         if not hasattr(estimator, "predict_proba"):

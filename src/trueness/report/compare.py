@@ -7,7 +7,7 @@ from typing import Any
 from trueness._atomic import write_atomically
 from trueness._text import clean
 from trueness.comparison import Comparison
-from trueness.curves.smooth_curve import smooth_curve
+from trueness.curves.local_curve import local_curves
 from trueness.options import check_path, check_text
 from trueness.report.html import part
 from trueness.report.svg import several_svg
@@ -80,9 +80,10 @@ def _stroke(colour: str, dash: str) -> str:
 
 
 def _diagram(comparison: Comparison) -> str:
-    """Smooth curves of as many predictors as can be told apart."""
+    """Curves of as many predictors as can be told apart."""
     shown = dict(list(comparison.predictions.items())[: len(COLOURS)])
-    curves = {name: smooth_curve(data, level=comparison.level, rng=comparison.seed) for name, data in shown.items()}
+    made = local_curves(list(shown.values()), level=comparison.level, rng=comparison.seed)
+    curves = dict(zip(shown, made, strict=True))
     lines = list(zip(curves.values(), COLOURS, DASHES, strict=False))
     legend = "".join(
         f'<li><svg width="34" height="10" aria-hidden="true"><path d="M1 5H33" {_stroke(colour, dash)}/></svg> '
