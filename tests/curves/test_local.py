@@ -127,6 +127,14 @@ def test_it_is_drawn_where_the_kernel_holds_enough_rows() -> None:
         np.testing.assert_array_equal(np.isnan(column), np.isnan(found.outcome))
 
 
+def test_between_far_scores_nothing_is_drawn() -> None:
+    f = np.concatenate([np.linspace(0.1, 0.11, 60), np.linspace(0.9, 0.91, 60)])
+    found = local_curve((np.arange(120) % 3 == 0).astype(int), f, bandwidth=0.004)
+    between = (found.score > 0.15) & (found.score < 0.85)
+    assert np.isnan(found.outcome[between]).all()
+    assert not np.isnan(found.outcome[[0, -1]]).any()
+
+
 def test_few_scores_are_dots_with_exact_intervals() -> None:
     rng = np.random.default_rng(0)
     f = rng.integers(0, 11, 800) / 10

@@ -66,7 +66,7 @@ class LocalCurve(Curve):
 
     @property
     def window(self) -> tuple[float, float]:
-        """The part of [0, 1] in which all that is drawn of the curve lies: for both axes of a diagram."""
+        """The part of [0, 1] in which the curve lies, for both axes of a diagram; bands may reach beyond it."""
         return window_of([self])
 
 
@@ -75,7 +75,6 @@ def window_of(curves: Sequence[LocalCurve]) -> tuple[float, float]:
     sides: list[Floats] = []
     for curve in curves:
         sides += [curve.score[seen] if (seen := ~np.isnan(curve.outcome)).any() else curve.score, curve.outcome]
-        sides += [curve.consistency_low, curve.consistency_high]
         sides += [curve.confidence_low, curve.confidence_high] if curve.dots else []
     ends = np.concatenate(sides)
     low, high = float(np.nanmin(ends)), float(np.nanmax(ends))

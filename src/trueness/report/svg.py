@@ -1,6 +1,7 @@
 """Diagrams as SVG text: drawn from a curve's numbers, readable without a script."""
 
 from collections.abc import Sequence
+from zlib import crc32
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from trueness.curves.local_curve import LocalCurve, window_of
 
 SIZE, LEFT, BOTTOM, TOP, RIGHT = 420, 66, 46, 12, 20
 _MOST = 600  # points of a line
+_STOPS, _FAINTEST = 25, 0.4  # of a line that fades
 WIDE = SIZE - LEFT - RIGHT
 TALL = SIZE - BOTTOM - TOP
 
@@ -128,11 +130,29 @@ def local_svg(curve: LocalCurve) -> str:
             "confidence": (curve.confidence_low[kept], curve.confidence_high[kept]),
         }
         body = [f'<path id="{name}" class="{name}" d="{frame.band(x, *limits)}"/>' for name, limits in areas.items()]
-        line = f'<path id="local-line" class="line" d="{frame.path(x, curve.outcome[kept])}"/>'
+        name, fade = _fade(frame, curve)
+        path = frame.path(x, curve.outcome[kept])
+        line = f'{fade}<path id="local-line" class="line" d="{path}" style="stroke:url(#{name})"/>'
         group = '<g clip-path="url(#inside)">'
         body = [group, *body, "</g>", _unit_axes(curve.soft, frame), group, line, "</g>"]
     dot = '<circle id="local-dot" class="dot" r="4" visibility="hidden"/>'
     return _svg("local", _DIAGRAM, "".join([_CLIP, *body, dot]))
+
+
+def _fade(frame: Frame, curve: LocalCurve) -> tuple[str, str]:
+    """A stroke that is fainter where fewer rows tell, and its name, which no other on a page shares."""
+    seen = np.flatnonzero(~np.isnan(curve.outcome))
+    if not len(seen):
+        return "none", ""
+    x = curve.score[seen]
+    at = seen[np.searchsorted(x, np.linspace(x[0], x[-1], _STOPS)).clip(0, len(x) - 1)]
+    depth = _FAINTEST + (1 - _FAINTEST) * np.sqrt(curve.effective[at] / curve.effective[seen].max())
+    stops = "".join(
+        f'<stop class="fade" offset="{_n(k / (_STOPS - 1))}" stop-opacity="{_n(each)}"/>' for k, each in enumerate(depth)
+    )
+    ends = f'x1="{_n(frame.across(x[0]))}" x2="{_n(frame.across(x[-1]) + 0.01)}"'
+    name = f"fade-{crc32((ends + stops).encode()):x}"
+    return name, f'<linearGradient id="{name}" gradientUnits="userSpaceOnUse" {ends}>{stops}</linearGradient>'
 
 
 def _dots(frame: Frame, curve: LocalCurve) -> list[str]:
@@ -150,17 +170,21 @@ def _dots(frame: Frame, curve: LocalCurve) -> list[str]:
 def several_svg(lines: Sequence[tuple[LocalCurve, str, str]]) -> str:
     """Curves on one diagram, each with its colour and dashes; dots where scores are few."""
     frame = square(window_of([curve for curve, _, _ in lines]))
-    body = [_CLIP, _unit_axes(any(curve.soft for curve, _, _ in lines), frame), '<g clip-path="url(#inside)">']
+    body = [_CLIP, _unit_axes(any(curve.soft for curve, _, _ in lines), frame)]
     for curve, colour, dash in lines:
         if curve.dots:
-            places = [f"{_n(frame.across(x))} {_n(frame.up(y))}" for x, y in zip(curve.score, curve.outcome, strict=True)]
-            style = f'fill="none" stroke="{colour}" stroke-width="7" stroke-linecap="round"'
-            body += [f'<path d="M{place}h0" {style}/>' for place in places]
+            body += [dot(frame.point(*point), colour) for point in zip(curve.score, curve.outcome, strict=True)]
             continue
         kept = drawn(curve)
         path = frame.path(curve.score[kept], curve.outcome[kept])
-        body.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
-    return _svg("several", _DIAGRAM, "".join([*body, "</g>"]))
+        style = f'fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"'
+        body.append(f'<path clip-path="url(#inside)" d="{path}" {style}/>')
+    return _svg("several", _DIAGRAM, "".join(body))
+
+
+def dot(place: str, colour: str) -> str:
+    """A dot of this colour."""
+    return f'<path d="M{place}h0" fill="none" stroke="{colour}" stroke-width="7" stroke-linecap="round"/>'
 
 
 def drawn(curve: LocalCurve) -> Ints:

@@ -26,6 +26,7 @@ _MOST_GROUPS = 2048
 _CROWD = 0.4  # from one half: a tenth from an end
 _MOST_OWN = 0.99  # of a fit that a row has in itself: one that stands alone cannot be left out
 _HELD = 0.95  # of the weight where the kernel must hold enough rows
+_FAR = 600.0  # whose exponential is a float64 yet
 _ALIKE = 1e-10  # of S₀S₂: less is one score
 
 
@@ -54,7 +55,8 @@ def local_weights(t: Floats, points: Points, scale: Scale, bandwidth: float) -> 
     level = np.where(line, s2, 1.0) / np.where(line, determinant, s0)
     slope = np.where(line, s1, 0.0) / np.where(line, determinant, 1.0)
     weights = kernel * level[:, None] - moment * slope[:, None]
-    return LocalWeights(weights, level * np.exp(0.5 * nearest[:, 0] ** 2), s0 * s0 / ((kernel * kernel) @ points.w2))
+    own = level * np.exp(np.minimum(0.5 * nearest[:, 0] ** 2, _FAR))  # of a place far from all scores a row would be all
+    return LocalWeights(weights, own, s0 * s0 / ((kernel * kernel) @ points.w2))
 
 
 def scale_for(samples: Sequence[Points]) -> Scale:
