@@ -11,7 +11,7 @@ from trueness._json import plain
 from trueness._text import WIDTH, clean, number, percent, table
 from trueness._values import lists
 from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
-from trueness.curves.local_curve import LocalCurve, local_curve
+from trueness.curves.local_curve import LocalCurve, local_curves
 from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import Sample, as_sample
@@ -167,7 +167,7 @@ class Assessment:
     @cached_property
     def local_curve(self) -> LocalCurve:
         """The local reliability curve with its bands: the one that is drawn."""
-        return local_curve(self.data, level=self.level, rng=self.seed)
+        return local_curves([self.data], level=self.level, rng=self.seed, errors=[self[HEADLINE].value])[0]
 
     @cached_property
     def smooth_curve(self) -> SmoothCurve:

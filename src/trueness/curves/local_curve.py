@@ -146,8 +146,12 @@ def local_curves(
     band: Literal["pointwise", "simultaneous"] = "pointwise",
     level: float = 0.95,
     rng: Rng = 0,
+    errors: Sequence[float] | None = None,
 ) -> list[LocalCurve]:
-    """Curves of several samples on one scale and at one bandwidth: they differ by what happened, not by how it is shown."""
+    """Curves of several samples on one scale and at one bandwidth: they differ by what happened, not by how it is shown.
+
+    `errors` are their SmoothECE, where it is known.
+    """
     check_choice("band", band, ("pointwise", "simultaneous"))
     if scale is not None:
         check_choice("scale", scale, tuple(_SCALES))
@@ -160,9 +164,10 @@ def local_curves(
     if many:
         widths = chosen_bandwidths(many, on, ENOUGH) if given is None else Bandwidths(given, given)
     curves = []
-    for sample, each in zip(samples, points, strict=True):
+    known = [smooth_ece(sample) for sample in samples] if errors is None else errors
+    for error, each in zip(known, points, strict=True):
         fit = _dots(each) if widths is None or _few(each) else _line(each, on, widths)
-        curves.append(_curve(sample, each, fit, on, band, alpha, seed))
+        curves.append(_curve(error, each, fit, on, band, alpha, seed))
     return curves
 
 
@@ -235,7 +240,7 @@ def behind(curve: LocalCurve, sample: Sample) -> Points:
     return grouped(sample.points(), _SCALES[curve.scale])
 
 
-def _curve(sample: Sample, points: Points, fit: _Fit, scale: Scale, band: str, alpha: float, seed: int) -> LocalCurve:
+def _curve(error: float, points: Points, fit: _Fit, scale: Scale, band: str, alpha: float, seed: int) -> LocalCurve:
     dots = np.isnan(fit.bandwidth)
     seen = np.full(len(fit.score), True) if dots else fit.effective >= ENOUGH
     outcome = fit.score + fit.gap
@@ -259,7 +264,7 @@ def _curve(sample: Sample, points: Points, fit: _Fit, scale: Scale, band: str, a
         bandwidth=fit.bandwidth,
         scale=scale.name,
         band=band,
-        smooth_ece=smooth_ece(sample),
+        smooth_ece=error,
         level=1 - alpha,
         n=points.n,
         soft=points.soft,

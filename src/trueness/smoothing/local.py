@@ -16,6 +16,7 @@ import numpy as np
 from trueness._types import Array, Floats
 from trueness.data.points import Points
 from trueness.data.scales import LOGIT, PROBABILITY, Scale
+from trueness.smoothing.cosine import REACH
 from trueness.smoothing.smoothed import sigmoid
 
 WIDEST = 4  # bandwidths in the range of most scores
@@ -47,7 +48,8 @@ def local_weights(t: Floats, points: Points, scale: Scale, bandwidth: float) -> 
     distance = points.score - t[:, None]
     kernel = (scale.position(points.score) - scale.position(t)[:, None]) / bandwidth
     nearest = np.abs(kernel).min(axis=1, keepdims=True)
-    kernel = np.exp(-0.5 * (kernel * kernel - nearest * nearest))  # a factor a place, for places far from all scores
+    exponent = 0.5 * (kernel * kernel - nearest * nearest)  # a factor a place, for places far from all scores
+    kernel = np.exp(-exponent, out=np.zeros_like(exponent), where=exponent <= REACH**2 / 2)
     moment = kernel * distance
     s0, s1, s2 = kernel @ points.weight, moment @ points.weight, (moment * distance) @ points.weight
     determinant = s0 * s2 - s1 * s1
