@@ -92,7 +92,7 @@ def smooth_curve(
     value = smooth_ece(sample)
     sigma = max(value, _NARROWEST) if bandwidth is None else max(check_bandwidth(bandwidth, largest=WIDEST), _NARROWEST)
     t = grid_for(sigma)
-    ones, zeros = (np.maximum(smoothed(a, sigma, len(t) - 1)[0], 0.0) for a in cosine_sums(sample, sigma))
+    ones, zeros = (np.maximum(smoothed(a, sigma, len(t) - 1)[0], 0.0) for a in _cosine_sums(sample, sigma))
     density = ones + zeros
     near_rows = density > _NOTHING
     outcome = np.divide(ones, density, out=np.full(len(t), np.nan), where=near_rows)
@@ -120,7 +120,7 @@ def smooth_curve(
     )
 
 
-def cosine_sums(sample: Sample, sigma: float) -> tuple[Floats, Floats]:
+def _cosine_sums(sample: Sample, sigma: float) -> tuple[Floats, Floats]:
     """Σwy cos(πkf)/W and Σw(1 − y) cos(πkf)/W for k = 0, 1, …: the smooth curve at any bandwidth from σ on."""
     masses = sample.masses(PROBABILITY, ("outcome", "counter"))
     ones, zeros = smoothed_masses(masses, UNIT, grid_cells(UNIT, sigma)).coefficients
