@@ -53,7 +53,8 @@ def test_what_can_be_compared_stays_equal(make, make_copy):
 
 
 CURVES = {
-    "smooth": lambda: trueness.reliability_curve(Y, P),
+    "local": lambda: trueness.reliability_curve(Y, P),
+    "smooth": lambda: trueness.reliability_curve(Y, P, kind="smooth"),
     "binned": lambda: trueness.reliability_curve(Y, P, kind="binned"),
     "isotonic": lambda: trueness.reliability_curve(Y, P, kind="isotonic"),
     "cumulative": lambda: trueness.cumulative_curve(Y, P),

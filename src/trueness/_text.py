@@ -91,3 +91,35 @@ def _end(value: float, digits: int, allowed: float | None) -> str:
         if float(text) in (value, allowed) or float(text) not in (0.0, 1.0):
             return text
     return repr(value)
+
+
+def even_ticks(low: float, high: float) -> list[float]:
+    """About five round numbers from low to high.
+
+    Examples
+    --------
+    >>> even_ticks(0.0, 0.031)
+    [0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03]
+    """
+    if high <= low:
+        return [low]
+    power = 10.0 ** math.floor(math.log10((high - low) / 5))
+    step = power * min((1, 2, 5, 10), key=lambda k: abs(k * power - (high - low) / 5))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+
+def told_apart(values: Sequence[float]) -> list[str]:
+    """Numbers with as many decimals, two at least, as tell those that differ apart.
+
+    Examples
+    --------
+    >>> told_apart([0.0, 0.0012, 0.0049])
+    ['0.000', '0.001', '0.005']
+    """
+    different = len(set(values))
+    for decimals in range(2, 7):
+        texts = [f"{value:.{decimals}f}" for value in values]
+        if len(set(texts)) == different:
+            return texts
+    return [f"{value:.2g}" for value in values]

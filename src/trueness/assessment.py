@@ -11,6 +11,7 @@ from trueness._json import plain
 from trueness._text import WIDTH, clean, number, percent, table
 from trueness._values import lists
 from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
+from trueness.curves.local_curve import LocalCurve, local_curves
 from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import Sample, as_sample
@@ -164,8 +165,13 @@ class Assessment:
         }
 
     @cached_property
+    def local_curve(self) -> LocalCurve:
+        """The local reliability curve with its bands: the one that is drawn."""
+        return local_curves([self.data], level=self.level, rng=self.seed, errors=[self[HEADLINE].value])[0]
+
+    @cached_property
     def smooth_curve(self) -> SmoothCurve:
-        """The smooth reliability curve with its bands."""
+        """The reliability curve that SmoothECE smooths, with its bands."""
         return smooth_curve(self.data, level=self.level, rng=self.seed)
 
     @cached_property
@@ -174,7 +180,7 @@ class Assessment:
         return cumulative_curve(self._verdict_rows)
 
     def plot(self, figure: Any = None) -> Any:
-        """The smooth reliability diagram and the cumulative plot side by side; returns the matplotlib Figure."""
+        """The local reliability curve and the cumulative plot side by side; returns the matplotlib Figure."""
         head = self[HEADLINE]
         label = f"SmoothECE {number(head.value)}"
         if not math.isnan(self.interval.low):
@@ -184,7 +190,7 @@ class Assessment:
         labels = (label, f"ECCE-R {number(self.located.range)}, p {test.shown}{left_out}")
         from trueness.plots.figures import draw_pair
 
-        return draw_pair(self.smooth_curve, self.cumulative_curve, figure=figure, labels=labels)
+        return draw_pair(self.local_curve, self.cumulative_curve, figure=figure, labels=labels)
 
     def report(self, path: Any, *, title: str = "Calibration report") -> None:
         """Write one self-contained HTML page; the file appears whole or not at all."""

@@ -84,6 +84,7 @@ CLEAN: dict[str, Callable[[World], Any]] = {
     "ax": lambda w: None,
     "axes": lambda w: ["g"],
     "axis": lambda w: "g",
+    "band": lambda w: "simultaneous",
     "bandwidth": lambda w: 0.125,
     "bins": lambda w: 10,
     "by": lambda w: G,

@@ -39,7 +39,7 @@ NOT_WITH: dict[str, tuple[str, ...]] = {  # parameters that belong to another wa
     "assess[summary]": ("y_prob", "sample_weight", "by", "outcome", "prediction", "weight", "nan", "pos_label"),
     "group_tests[record]": ("y_prob", "sample_weight", "by"),
     "reliability_curve": ("bins", "strategy"),
-    "reliability_curve[binned]": ("bandwidth", "rng"),
+    "reliability_curve[binned]": ("bandwidth", "scale", "band", "rng"),
 }
 LEFT_OUT = {  # with the reason
     "Summary.moved": "a step between the rooms of the house: takes what the library itself has made",

@@ -41,7 +41,7 @@ class CalibrationDisplay:
         *,
         sample_weight: Values | None = None,
         ax: Any = None,
-        kind: str = "smooth",
+        kind: str = "local",
         **options: Any,
     ) -> "CalibrationDisplay":
         """Draw outcomes against predictions; `kind` and options as for `reliability_curve`."""
@@ -56,7 +56,7 @@ class CalibrationDisplay:
         *,
         sample_weight: Values | None = None,
         ax: Any = None,
-        kind: str = "smooth",
+        kind: str = "local",
         **options: Any,
     ) -> "CalibrationDisplay":
         """Draw outcomes against `estimator.predict_proba(X)` of its second class."""
