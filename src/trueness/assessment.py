@@ -13,6 +13,7 @@ from trueness._values import lists
 from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
 from trueness.curves.local_curve import LocalCurve, local_curves
 from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
+from trueness.data.bucket_sample import has_buckets, whole
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import Sample, as_sample
 from trueness.engines.frames.dispatch import reduce_frame
@@ -30,7 +31,7 @@ from trueness.inputs.tables import column_of, columns_of, computes_elsewhere, re
 from trueness.metrics.cumulative import CumulativeError, ecce
 from trueness.metrics.registry import METRICS
 from trueness.options import check_level, check_names, check_progress, check_seed
-from trueness.summary.record import total_of
+from trueness.summary.record import Record, total_of
 from trueness.summary.ruler import ruler
 from trueness.summary.summary import Summary
 from trueness.verdict import certainties, finding, limits, others, remarks
@@ -233,6 +234,7 @@ def assess(
     weight: str | None = None,
     sample_weight: Any = None,
     by: Any = None,
+    cluster: Any = None,
     level: float = 0.95,
     rng: Any = 0,
     nan: Literal["raise", "drop"] = "raise",
@@ -256,6 +258,9 @@ def assess(
     by : array-like, str or sequence of str
         The group of each row, or its column, or several columns of a frame, whose groups are tuples: every group is tested,
         with p-values adjusted for their number.
+    cluster : array-like or str, optional
+        The cluster of each row, or its column, where rows of one are not independent: repeats of one question, visits of one
+        patient. Draws then flip whole clusters, and nothing is surer than for independent rows.
     level : float
         Level of the intervals, a fraction; 1 − level is the significance of the verdict.
     rng : int, numpy Generator or None
@@ -285,7 +290,7 @@ def assess(
     check_progress(progress)
     asked = check_names("metrics", metrics, HEADLINE)
     named = {"outcome": outcome, "prediction": prediction, "weight": weight}
-    data, groups = _read(y_true, y_prob, sample_weight, by, named, Reading(nan=nan, pos_label=pos_label))
+    data, groups = _read(y_true, y_prob, sample_weight, by, cluster, named, Reading(nan=nan, pos_label=pos_label))
     left_out = _unanswerable(data) if metrics is DEFAULT else []
     listed = [name for name in dict.fromkeys([*asked, HEADLINE, STATISTIC]) if name not in left_out]
     results = evidence(data, metrics=listed, level=level, rng=seed, progress=progress)
@@ -327,29 +332,38 @@ def _unanswerable(sample: Sample) -> list[str]:
 
 
 def _read(
-    y_true: Any, y_prob: Any, sample_weight: Any, by: Any, named: Mapping[str, Any], reading: Reading
+    y_true: Any, y_prob: Any, sample_weight: Any, by: Any, cluster: Any, named: Mapping[str, Any], reading: Reading
 ) -> tuple[Sample, Sample | Mapping[Any, Summary] | None]:
     """The data as one, and as groups where there are some."""
     if isinstance(y_true, Summary | Mapping) and (isinstance(y_true, Summary) or _are_summaries(y_true)):
-        if any(x is not None for x in (y_prob, sample_weight, by, *named.values())) or reading != Reading():
-            raise InputError("summaries already hold predictions, weights and groups; pass the summaries alone.")
-        return (as_sample(y_true), None) if isinstance(y_true, Summary) else (as_sample(total_of(y_true)), y_true)
+        if any(x is not None for x in (y_prob, sample_weight, by, cluster, *named.values())) or reading != Reading():
+            raise InputError("summaries already hold predictions, weights, groups and clusters; pass the summaries alone.")
+        return _summed(y_true)
     if isinstance(y_true, RowSample):
         data = y_true
     elif computes_elsewhere(y_true):
         _require_names_alone(y_prob, sample_weight)
-        columns = Columns(**named, by=column_names(by))
-        summed = reduce_frame(unwrapped(y_true), columns, ruler(), reading, exact=not reads_once(y_true))
-        return (as_sample(summed), None) if isinstance(summed, Summary) else (as_sample(total_of(summed)), summed)
+        columns = Columns(**named, by=column_names(by), cluster=cluster)
+        return _summed(reduce_frame(unwrapped(y_true), columns, ruler(), reading, exact=not reads_once(y_true)))
     elif any(name is not None for name in named.values()):
         _require_names_alone(y_prob, sample_weight)
-        data = RowSample(_frame_rows(unwrapped(y_true), by, named, reading).owned())
+        data = RowSample(_frame_rows(unwrapped(y_true), by, cluster, named, reading).owned())
     elif y_prob is None:
         raise InputError("y_prob is missing. Pass y_true and y_prob, a Summary, or a frame with outcome= and prediction=.")
     else:
         groups = () if by is None else (("by", by),)
-        data = RowSample(read_rows(y_true, y_prob, sample_weight, reading, by=groups).owned())
+        clusters = None if cluster is None else ("cluster", cluster)
+        data = RowSample(read_rows(y_true, y_prob, sample_weight, reading, by=groups, cluster=clusters).owned())
     return data, None if data.given.by is None else data
+
+
+def _summed(summaries: Summary | Mapping[Any, Summary]) -> tuple[Sample, Mapping[Any, Summary] | None]:
+    """All rows that were summed, and their groups; buckets of clusters are no groups."""
+    if isinstance(summaries, Summary):
+        return as_sample(summaries), None
+    if isinstance(summaries, Record) and has_buckets(summaries):
+        return whole(summaries), summaries if len(summaries.axes) > 1 else None
+    return as_sample(total_of(summaries)), summaries
 
 
 def _require_names_alone(y_prob: Any, sample_weight: Any) -> None:
@@ -361,12 +375,16 @@ def _are_summaries(given: Mapping[Any, Any]) -> bool:
     return len(given) > 0 and all(isinstance(value, Summary) for value in given.values())
 
 
-def _frame_rows(frame: Any, by: Any, named: Mapping[str, Any], reading: Reading) -> Rows:
-    """Columns of a frame by name; groups are the columns that `by` names or lists, else what it holds itself."""
-    columns = Columns(**named)
+def _frame_rows(frame: Any, by: Any, cluster: Any, named: Mapping[str, Any], reading: Reading) -> Rows:
+    """Columns of a frame by name; groups are the columns that `by` names or lists, else what it holds itself.
+
+    So are clusters.
+    """
+    columns = Columns(**named, cluster=cluster if isinstance(cluster, str) else None)
+    clusters = None if cluster is None or columns.cluster is not None else ("cluster", cluster)
     if by is not None and _names_columns(by, frame, columns):
-        return read_columns(frame, replace(columns, by=column_names(by)), reading)
-    return read_columns(frame, columns, reading, by=() if by is None else (("by", by),))
+        return read_columns(frame, replace(columns, by=column_names(by)), reading, cluster=clusters)
+    return read_columns(frame, columns, reading, by=() if by is None else (("by", by),), cluster=clusters)
 
 
 def _names_columns(by: Any, frame: Any, columns: Columns) -> bool:

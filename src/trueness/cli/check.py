@@ -11,7 +11,7 @@ from trueness._json import plain
 from trueness._text import clean, group_name, percent
 from trueness.assessment import Assessment
 from trueness.data.sample import Sample, as_sample
-from trueness.inference.groups import SMALLEST, group_parts
+from trueness.inference.groups import group_parts, untested
 from trueness.inference.intervals import confidence_interval
 from trueness.metrics.registry import METRICS, Metric
 
@@ -125,8 +125,9 @@ def group_checks(
         name = group_name(group)
         for metric, limit in limits:
             named: dict[str, Any] = {"name": f"{metric.name}, group {name}", "limit": limit}
-            if n < SMALLEST or part is None:
-                text = f"group {name}: {metric.name} not checked, fewer than {SMALLEST} rows"
+            reason = untested(n, part)
+            if reason or part is None:
+                text = f"group {name}: {metric.name} not checked, {reason}"
                 lines.append(Check(**named, passed=True, value=None, text=text))
             else:
                 value, passed, text = _held_to(metric, limit, as_sample(part), level, rng, upper)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueness._types import Array, Floats, Ints
+from trueness.data.cluster_sampler import ClusterSampler
 from trueness.data.samplers import FEW_POINTS, CellSampler, CountSampler, GaussianSampler, RowSampler, Sampler
 from trueness.errors import InputError
 from trueness.inputs.rows import Arrays
@@ -21,6 +22,7 @@ ROWS = 100_000  # up to here points are runs of equal scores, beyond it the cell
 LARGE_JUMP = 0.3  # noise scales that one row may move the whole by; hard labels without weights stay below 0.15
 FEW_SCORES = 100
 FEW_EVENTS = 50  # below this the limit laws are not trusted
+EACH_SIGN = 20  # residuals of either sign from which soft labels are trusted to show their own variance
 _GROUPS = 2048  # at least so many groups stand for more points than that
 _MOST_GROUPS = 1 << 14
 _FEW_TO_TIE = 64
@@ -45,6 +47,11 @@ class Points:
     kind: str  # what a point is: "rows" or "cells"
     sampler: Sampler
     bin_of: Callable[[int], Ints]  # the equal-width bin of each point
+
+    @property
+    def clustered(self) -> ClusterSampler | None:
+        """The sampler that flips clusters; None where rows are independent."""
+        return self.sampler if isinstance(self.sampler, ClusterSampler) else None
 
     @property
     def may_tie(self) -> bool:
@@ -139,6 +146,11 @@ def has_unit_weights(summary: Summary) -> bool:
     return summary.exact or (np.array_equal(c.w, summary.rows) and np.array_equal(c.w2, summary.rows))
 
 
+def weight_unit(summary: Summary) -> float:
+    """What makes the mean weight of a row 1: weights may be as large as floats are."""
+    return 1.0 if has_unit_weights(summary) else summary.n / float(summary.columns.w.sum())
+
+
 def points_of_summary(summary: Summary) -> Points:
     """The non-empty cells of a summary."""
     m, c = summary.moments, summary.columns
@@ -149,7 +161,7 @@ def points_of_summary(summary: Summary) -> Points:
 
     if not (c.w > 0).all():  # a weight has vanished beside one 1e300 times as large
         return points_of_summary(summary.of_cells(c.w > 0))
-    unit = 1.0 if has_unit_weights(summary) else summary.n / float(c.w.sum())  # weights may be as large as floats are
+    unit = weight_unit(summary)
     weight, e = m.weight * unit, m.e * unit
     binomial, squares, w2 = (np.maximum(column, 0.0) * unit * unit for column in (c.w2_binomial, c.w2e2, c.w2))
     rows, gaussian = summary.rows.astype(np.float64), GaussianSampler(binomial, squares)

@@ -8,8 +8,10 @@ import numpy as np
 from trueness._frozen import read_only
 from trueness._types import Array, Floats
 from trueness.data.certainties import Contradictions
+from trueness.data.clustered import clusters_of_rows
 from trueness.data.masses import Kind, Masses, RowMasses
 from trueness.data.points import (
+    EACH_SIGN,
     FEW_EVENTS,
     FEW_SCORES,
     LARGE_JUMP,
@@ -25,6 +27,7 @@ from trueness.engines.arrays.bins import BinSums, bin_sums
 from trueness.engines.arrays.grid import Runs, collapse, residual_moments
 from trueness.engines.arrays.summarize import nothing_odd, reduce_rows
 from trueness.engines.arrays.workers import total_of
+from trueness.inputs.clusters import Clusters
 from trueness.inputs.rows import Arrays, Rows, read_rows
 from trueness.summary.extremes import TIE, Extremes
 from trueness.summary.ruler import Ruler, ruler
@@ -85,6 +88,24 @@ class RowSample:
         return Arrays(f=f, y=y, w=None, soft=seen.soft if seen else _is_soft(y), clipped=0, rejected={})
 
     @cached_property
+    def _clusters(self) -> Clusters | None:
+        """Those of the usable rows."""
+        given, kept = self.given.cluster, self.arrays.kept
+        return given if given is None or kept is None else given.taken(kept)
+
+    @property
+    def clusters(self) -> int:
+        return 0 if self._clusters is None else self._clusters.count
+
+    @cached_property
+    def independent(self) -> "RowSample":
+        if self.given.cluster is None:
+            return self
+        alone = RowSample(replace(self.given, cluster=None))
+        alone.arrays, alone._summaries = self.arrays, self._summaries
+        return alone
+
+    @cached_property
     def total(self) -> float:
         w = None if self.given.w is None else self.arrays.w
         return float(self.n) if w is None else float(w.sum())
@@ -111,6 +132,10 @@ class RowSample:
     def points(self, *, rows: bool = False, bins: tuple[int, ...] = (), frequency: bool = False) -> Points:
         if frequency and self.given.w is not None:
             frequencies(self.given.w.chunk(0, len(self.given)))
+        if self._clusters is not None:
+            shows_variance = self.soft and min(self.residual_signs(frequency=frequency)) >= EACH_SIGN
+            runs = points_of_rows(self.arrays, frequency=frequency)
+            return clusters_of_rows(runs, self.arrays, self._clusters, frequency=frequency, shows_variance=shows_variance)
         if frequency or rows or self.n <= ROWS:
             return points_of_rows(self.arrays, frequency=frequency)
         cells = points_of_summary(self.summary(bins))
@@ -169,7 +194,8 @@ class RowSample:
         """Some of the usable rows, by a mask or by their places."""
         a = self.arrays
         y, f = a.y[rows], a.f[rows]
-        part = RowSample(read_rows(y, f, None if a.w is None else a.w[rows]))
+        given = read_rows(y, f, None if a.w is None else a.w[rows])
+        part = RowSample(given if self._clusters is None else replace(given, cluster=self._clusters.taken(rows)))
         if a.w is None:  # checked already; weights are looked at again, for those of a part may need another scale
             part.arrays = Arrays(f=f, y=y, w=None, soft=a.soft and _is_soft(y), clipped=0, rejected={})
         return part

@@ -10,6 +10,7 @@ import numpy as np
 from trueness._json import plain
 from trueness._text import MISSING, group_name, number, show_pvalue
 from trueness._types import Rng, Values
+from trueness.data.bucket_sample import by_group, has_buckets
 from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
 from trueness.inference.outcome import CalibrationTest
@@ -17,6 +18,7 @@ from trueness.inference.significance import METHODS, WEIGHT_KINDS, bind_statisti
 from trueness.inference.simulation import Progress
 from trueness.metrics.drawing import Options
 from trueness.options import check_choice, check_count, check_progress, check_seed
+from trueness.summary.record import Record
 from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
@@ -125,6 +127,7 @@ def group_tests(
     rng: Rng = None,
     sample_weight: Values | None = None,
     weight_kind: Literal["importance", "frequency"] = "importance",
+    cluster: Values | None = None,
     progress: Progress | None = None,
 ) -> GroupTests:
     r"""`calibration_test` of every group, with Holm's adjustment for their number.
@@ -139,13 +142,13 @@ def group_tests(
     ----------
     y_true : array-like, Record or mapping of summaries
         Outcomes, or a `Record` or ``{group: Summary}`` in place of the arrays; then a cumulative error is that at the edges
-        of the ruler's cells, with bounds for its p-value.
+        of the ruler's cells, with bounds for its p-value. An axis "bucket" of the record holds buckets of clusters.
     y_prob : array-like
         Predicted probabilities.
     by : array-like
         The group of each row; rows without one are a group of their own, None.
-    statistic, options, method, resamples, sample_weight, weight_kind
-        As for `calibration_test`.
+    statistic, options, method, resamples, sample_weight, weight_kind, cluster
+        As for `calibration_test`. A group whose rows are all of one cluster is listed without a test.
     rng : None, int or numpy Generator
         Randomness; every group has a seed of its own, recorded in its result.
     progress : callable, optional
@@ -174,22 +177,30 @@ def group_tests(
     check_progress(progress)
     seed = check_seed(rng)
     settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
-    parts = group_parts(y_true, y_prob, by, sample_weight, repeats=weight_kind == "frequency")
+    parts = group_parts(y_true, y_prob, by, sample_weight, cluster, repeats=weight_kind == "frequency")
     seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
     again = np.random.SeedSequence([seed, 1]).generate_state(len(parts), np.uint64)
-    tested = sum(n >= SMALLEST and part is not None for _, n, part in parts)
+    reasons = [untested(n, part) for _, n, part in parts]
+    tested = reasons.count("")
     more = settings | {"resamples": _EACH * tested}
-    results: list[tuple[Any, int, CalibrationTest | None]] = []
+    results: list[tuple[Any, int, CalibrationTest | None, str]] = []
     for place, (group, n, part) in enumerate(parts):
         test = None
-        if n >= SMALLEST and part is not None:
+        if not reasons[place] and part is not None:
             test = calibration_test(part, **settings, weight_kind=weight_kind, rng=int(seeds[place] >> np.uint64(1)))
             if tested > _MANY and _is_open(test, more["resamples"]):
                 test = calibration_test(part, **more, weight_kind=weight_kind, rng=int(again[place] >> np.uint64(1)))
-        results.append((group, n, test))
+        results.append((group, n, test, reasons[place]))
         if progress is not None:
             progress(place + 1, len(parts))
     return GroupTests(tuple(_adjusted(results)))
+
+
+def untested(n: int, part: Any) -> str:
+    """Why a group has no test; nothing where it has one."""
+    if n < SMALLEST or part is None:
+        return f"fewer than {SMALLEST} rows"
+    return "one cluster" if getattr(part, "clusters", 0) == 1 else ""
 
 
 def _is_open(test: CalibrationTest, resamples: int) -> bool:
@@ -201,11 +212,10 @@ def _is_open(test: CalibrationTest, resamples: int) -> bool:
     return test.resamples is not None and test.resamples < resamples and test.pvalue * (1 + test.resamples) <= _REACHED
 
 
-def _adjusted(results: list[tuple[Any, int, CalibrationTest | None]]) -> Iterator[GroupTest]:
-    adjusted = iter(holm([test.log10_pvalue for _, _, test in results if test is not None]))
-    for group, n, test in results:
+def _adjusted(results: list[tuple[Any, int, CalibrationTest | None, str]]) -> Iterator[GroupTest]:
+    adjusted = iter(holm([test.log10_pvalue for _, _, test, _ in results if test is not None]))
+    for group, n, test, reason in results:
         if test is None:
-            reason = f"fewer than {SMALLEST} rows"
             yield GroupTest(group=group, n=n, test=None, adjusted_pvalue=None, adjusted_log10_pvalue=None, reason=reason)
             continue
         log10 = next(adjusted)
@@ -217,25 +227,36 @@ Part = tuple[Any, int, Given | None]
 
 
 def group_parts(
-    y_true: Any, y_prob: Any = None, by: Any = None, sample_weight: Any = None, *, repeats: bool = False
+    y_true: Any,
+    y_prob: Any = None,
+    by: Any = None,
+    sample_weight: Any = None,
+    cluster: Any = None,
+    *,
+    repeats: bool = False,
 ) -> list[Part]:
     """Every group in the order of their names, its rows (with `repeats` as often as they count), and what a metric is given."""
     if isinstance(y_true, Mapping):
-        return _summaries(y_true, y_prob, by, sample_weight)
-    return _rows(y_true, y_prob, by, sample_weight, repeats=repeats)
+        return _summaries(y_true, y_prob, by, sample_weight, cluster)
+    return _rows(y_true, y_prob, by, sample_weight, cluster, repeats=repeats)
 
 
-def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight: Any) -> list[Part]:
-    if y_prob is not None or by is not None or sample_weight is not None:
-        raise InputError("y_prob, by, sample_weight: summaries already hold these; pass the summaries alone.")
+def _summaries(summaries: Mapping[Any, Any], y_prob: Any, by: Any, sample_weight: Any, cluster: Any) -> list[Part]:
+    if any(given is not None for given in (y_prob, by, sample_weight, cluster)):
+        raise InputError("y_prob, by, sample_weight, cluster: summaries already hold these; pass the summaries alone.")
+    if isinstance(summaries, Record) and has_buckets(summaries):
+        if len(summaries.axes) == 1:
+            raise InputError("a record of buckets of clusters alone has no groups. Pass it to calibration_test.")
+        buckets = by_group(summaries)
+        return [(group, buckets[group].n, buckets[group]) for group in _in_order(buckets)]
     for group, summary in summaries.items():
         if not isinstance(summary, Summary):
             raise InputError(f"group {group!r}: a {type(summary).__name__} is not a Summary. Pass {{group: Summary}}.")
     return [(group, summaries[group].n, summaries[group]) for group in _in_order(summaries)]
 
 
-def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any, *, repeats: bool) -> list[Part]:
-    sample = as_sample(y_true, y_prob, sample_weight, by=by).rows("by")
+def _rows(y_true: Any, y_prob: Any, by: Any, sample_weight: Any, cluster: Any, *, repeats: bool) -> list[Part]:
+    sample = as_sample(y_true, y_prob, sample_weight, by=by, cluster=cluster).rows("by")
     groups = sample.given.by
     if groups is None:
         raise InputError("by is missing. Pass the group of each row, or {group: Summary} in place of the arrays.")

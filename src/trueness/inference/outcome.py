@@ -6,7 +6,7 @@ from typing import Any
 from trueness._json import plain
 from trueness._text import show_pvalue
 
-_SELDOM = ("contradictions", "rest", "parts")  # fields that are listed where they say something
+_SELDOM = ("contradictions", "rest", "parts", "clusters")  # fields that are listed where they say something
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,7 @@ class CalibrationTest:
     contradictions: int = 0
     rest: "CalibrationTest | None" = None
     parts: tuple[TestPart, ...] = ()  # of a combined test, the strongest evidence first
+    clusters: int = 0  # that were flipped whole; 0 where rows are independent
 
     def __repr__(self) -> str:
         parts = f"; {'; '.join(map(repr, self.parts))}" if self.parts else ""

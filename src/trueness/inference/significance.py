@@ -7,8 +7,10 @@ from typing import Any, Literal
 import numpy as np
 
 from trueness._types import Floats, Rng, Values
+from trueness.data.points import EACH_SIGN, Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
+from trueness.inference.clustering import tested
 from trueness.inference.combination import joint_pvalue, rank_pvalues
 from trueness.inference.outcome import CalibrationTest, TestPart
 from trueness.inference.residual_statistics import COMBINED, PARTS, STATISTICS, tail_of
@@ -17,8 +19,8 @@ from trueness.metrics.drawing import LimitLaw, Options
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_count, check_progress, check_seed
 
-_EACH_SIGN = 20  # residuals of either sign from which soft labels are trusted to show their own variance
 _SMALLEST = 5e-324
+_SHAPES = 64  # groups of neighbouring scores in which the likeness of clusters is seen
 _GROUPS = 512  # of neighbouring scores, at least, on which statistics of residuals are drawn
 
 METHODS = ("auto", "asymptotic", "simulated")
@@ -36,6 +38,7 @@ def calibration_test(
     rng: Rng = None,
     sample_weight: Values | None = None,
     weight_kind: Literal["importance", "frequency"] = "importance",
+    cluster: Values | None = None,
     progress: Progress | None = None,
 ) -> CalibrationTest:
     r"""How often a calibrated model would look at least this far off.
@@ -49,9 +52,10 @@ def calibration_test(
 
     Parameters
     ----------
-    y_true : array-like or Summary
+    y_true : array-like, Summary or Record
         Outcomes in {0, 1}, soft labels in [0, 1] (ECCE only, with a variance taken from the residuals), or a summary in place
-        of both arrays: C is then read at its cells' edges, which makes the test a little conservative.
+        of both arrays: C is then read at its cells' edges, which makes the test a little conservative. Or a record of buckets
+        of clusters, which are flipped.
     y_prob : array-like
         Predicted probabilities.
     statistic : str
@@ -72,6 +76,9 @@ def calibration_test(
         noisier than the test believes, and it rejects too often.
     weight_kind : {"importance", "frequency"}
         Whether a weight says how much a row counts, or how many equal rows it stands for.
+    cluster : array-like, optional
+        The cluster of each row, where rows of one are not independent: repeats of one question, visits of one patient. Draws
+        then flip the residuals of whole clusters, and p is never below that of independent rows.
     progress : callable, optional
         Called with the draws done and the draws in all.
 
@@ -79,10 +86,10 @@ def calibration_test(
     -------
     CalibrationTest
         With ``statistic``, ``value``, ``standardized``, ``pvalue``, ``log10_pvalue`` (exact where a float underflows),
-        ``method``, ``reason``, ``n``, ``resamples`` and ``seed``. Certain predictions that were wrong, an event at 0 or none
-        at 1, make p = 0; ``rest`` is then the test of the other rows. ``parts`` lists what a combined test is made of. Its
-        p-value is that of the draws; where none reached the observed one, twice the smaller of those by the laws of ECCE-R
-        and Cox, if it is smaller still.
+        ``method``, ``reason``, ``n``, ``resamples``, ``seed`` and ``clusters``. Certain predictions that were wrong, an event
+        at 0 or none at 1, make p = 0; ``rest`` is then the test of the other rows. ``parts`` lists what a combined test is
+        made of. Its p-value is that of the draws; where none reached the observed one, twice the smaller of those by the laws
+        of ECCE-R and Cox, if it is smaller still.
 
     References
     ----------
@@ -108,11 +115,15 @@ def calibration_test(
     check_choice("weight_kind", weight_kind, WEIGHT_KINDS)
     check_progress(progress)
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
-    sample = as_sample(y_true, y_prob, sample_weight)
-    resampling = Resampling(sample, [bound], frequency=weight_kind == "frequency")
-    if statistic in STATISTICS or statistic == "combined":
-        return outcome_by_residuals(statistic, resampling, method, resamples, seed, progress)
-    return outcome_of(bound, resampling.values[0], resampling, method, resamples, seed, progress)
+    sample = as_sample(y_true, y_prob, sample_weight, cluster=cluster)
+
+    def outcome(part: Sample) -> CalibrationTest:
+        resampling = Resampling(part, [bound], frequency=weight_kind == "frequency")
+        if statistic in STATISTICS or statistic == "combined":
+            return outcome_by_residuals(statistic, resampling, method, resamples, seed, progress)
+        return outcome_of(bound, resampling.values[0], resampling, method, resamples, seed, progress)
+
+    return tested(sample, outcome)
 
 
 def bind_statistic(statistic: Any, options: Options | None) -> BoundMetric:
@@ -133,7 +144,7 @@ def outcome_by_residuals(
     if points.soft:
         if name != "combined":
             raise InputError(f"statistic: {SOFT}")
-        alone = _soft(resampling.metrics[0], resampling.values[0], resampling, method)
+        alone = outcome_of(resampling.metrics[0], resampling.values[0], resampling, method, resamples, seed, progress)
         part = TestPart(name="ecce_r", value=alone.value, pvalue=alone.pvalue, log10_pvalue=alone.log10_pvalue)
         return replace(alone, statistic=name, reason=f"{alone.reason}; ECCE-R alone", parts=(part,))
     if float(points.binomial.sum()) == 0 or sample.contradictions(frequency=resampling.frequency).total:
@@ -159,6 +170,7 @@ def _by_residuals(
     points, regime = resampling.base, resampling.regime
     fields: dict[str, Any] = {"statistic": name, "n": points.n}
     has_tail = tail_of(STATISTICS[name](points)) is not None
+    _require_independent(points, method)
     if method == "asymptotic" and not has_tail:
         raise InputError(f'method: {name} has no limit law here. Pass method="simulated", or statistic="cox".')
     reason = "as asked" if method != "auto" else regime.reason if has_tail else f"{name} has no limit law here"
@@ -168,7 +180,7 @@ def _by_residuals(
         log_p = min(_log_tail(statistic, value), 0.0)
         fields |= {"value": value, "standardized": value, "method": "asymptotic", "reason": reason}
         return CalibrationTest(**fields, pvalue=max(math.exp(log_p), _SMALLEST), log10_pvalue=log_p / math.log(10))
-    groups = points.merged(points.groups([], least=_GROUPS))
+    groups = _in_units_of_noise(points.merged(points.groups([], least=_GROUPS)))
     values = null_draws(groups, [STATISTICS[name](groups)], seed, resamples, progress)[0]
     value, null = float(values[0]), values[1:]
     spread = float(null.std())
@@ -186,6 +198,22 @@ def _by_residuals(
     )
 
 
+def _in_units_of_noise(points: Points) -> Points:
+    """Points with the variance of clusters: statistics then see the shape of what is off, not how alike rows are."""
+    if points.clustered is None:
+        return points
+    coarse = np.arange(0, len(points.score), max(1, len(points.score) // _SHAPES))
+    own = float(points.squares.sum())
+    ratio = points.clustered.squares(coarse) / own if own > 0 else 1.0
+    return replace(points, binomial=points.binomial * max(ratio, 1.0))
+
+
+def _require_independent(points: Points, method: str) -> None:
+    """Limit laws are those of independent rows."""
+    if points.clustered is not None and method == "asymptotic":
+        raise InputError('method: limit laws hold for independent rows, not for clusters. Leave method="auto".')
+
+
 def _log_tail(statistic: Any, value: float) -> float:
     return float(statistic.log_tail(value))
 
@@ -195,7 +223,7 @@ def _combined(resampling: Resampling, method: str, resamples: int, seed: int, pr
     if method == "asymptotic":
         raise InputError('method: the combined test is simulated. Pass method="auto", or statistic="ecce_r" or "cox".')
     points, regime = resampling.base, resampling.regime
-    groups = points.merged(points.groups([], least=_GROUPS))
+    groups = _in_units_of_noise(points.merged(points.groups([], least=_GROUPS)))
     statistics = [PARTS[name](groups) for name in COMBINED]
     drawn = null_draws(groups, statistics, seed, resamples, progress)
     lawful = [(place, tail) for place, each in enumerate(statistics) if (tail := tail_of(each)) is not None]
@@ -245,6 +273,9 @@ def outcome_of(
 ) -> CalibrationTest:
     """The test of a value; `drawn` holds draws already made with this seed, `rest` asks for the test of the rest."""
     points, sample = resampling.base, resampling.sample
+    _require_independent(points, method)
+    if points.soft and points.clustered is not None:
+        return _soft_clusters(bound, value, resampling, resamples, seed, progress, drawn)
     if points.soft:
         return _soft(bound, value, resampling, method)
     sigma = math.sqrt(float(points.binomial.sum())) / points.total
@@ -290,7 +321,7 @@ def _simulated(
     above = (drawn.observed - float(drawn.null.mean())) / spread if spread > 1e-14 else math.nan
     return CalibrationTest(
         **fields,
-        standardized=fields["value"] / sigma if bound.law is not None else above,
+        standardized=above if bound.law is None or sample.clusters else fields["value"] / sigma,
         pvalue=pvalue,
         log10_pvalue=math.log10(pvalue),
         reason=reason,
@@ -305,6 +336,8 @@ def _choice(bound: BoundMetric, resampling: Resampling, method: str) -> tuple[bo
         if bound.law is None:
             raise InputError(f'method: {bound.name} has no limit law here. Pass method="simulated", or statistic="ecce_r".')
         return False, "as asked"
+    if resampling.base.clustered is not None:
+        return True, resampling.regime.reason
     if method == "simulated":
         return True, "as asked"
     weighted_cells = resampling.base.weighted and resampling.base.kind == "cells"
@@ -345,6 +378,30 @@ def _soft(bound: BoundMetric, value: float, resampling: Resampling, method: str)
     return _asymptotic(fields, bound.law, math.sqrt(variance) / points.total, reason, resampling.sample)
 
 
+def _soft_clusters(
+    bound: BoundMetric,
+    value: float,
+    resampling: Resampling,
+    resamples: int,
+    seed: int,
+    progress: Progress | None,
+    drawn: Drawn | None,
+) -> CalibrationTest:
+    """Soft labels in clusters: these are flipped as they are."""
+    if bound.law is None:
+        raise InputError(f"statistic: {SOFT}")
+    points = resampling.base
+    variance, reason = residual_variance(resampling)
+    reason = f"{resampling.regime.reason}; {reason}"
+    fields: dict[str, Any] = {"statistic": bound.name, "value": value, "n": points.n, "method": "simulated"}
+    if variance == 0:
+        return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
+    if drawn is None:
+        drawn = resampling.draw(seed, resamples, [Needs()], progress)[0]
+    sigma = math.sqrt(variance) / points.total
+    return _simulated(fields, bound, drawn, sigma, reason, seed, resampling.sample)
+
+
 def residual_variance(resampling: Resampling, squares: Floats | None = None) -> tuple[float, str]:
     """Σw²(y − f)² where that is enough to go by, else no less than Σw²f(1 − f); and which. `squares` stands for the points'."""
     points = resampling.base
@@ -353,7 +410,7 @@ def residual_variance(resampling: Resampling, squares: Floats | None = None) -> 
         return max(own, binomial), "the larger of residual and binomial variance"
     signs = resampling.sample.residual_signs(frequency=resampling.frequency)
     at_least = "" if resampling.sample.has_rows else "at least "
-    if min(signs) >= _EACH_SIGN:
+    if min(signs) >= EACH_SIGN:
         return own, f"soft labels: variance of their residuals ({at_least}{signs[0]} above, {signs[1]} below)"
     few = f"{at_least or 'only '}{signs[0]} above and {signs[1]} below"
     return max(own, binomial), f"soft labels: the larger of residual and binomial variance ({few})"
@@ -366,4 +423,4 @@ def few_signs(resampling: Resampling) -> bool:
 
 def has_few_signs(sample: Sample, *, frequency: bool = False) -> bool:
     """The same of a sample."""
-    return min(sample.residual_signs(frequency=frequency)) < _EACH_SIGN
+    return min(sample.residual_signs(frequency=frequency)) < EACH_SIGN

@@ -18,6 +18,7 @@ from trueness.metrics.registry import BoundMetric
 Progress = Callable[[int, int], None]  # draws done, draws in all
 
 FEW_ROWS = 1000
+FEW_CLUSTERS = 20  # below this p is approximate
 _BLOCK = 1 << 19  # random numbers held at a time by a thread
 _NODES = 512  # at which even few points may be looked at
 _MANY_EVENTS = 500  # below this the law's mean is more than about 1 % off
@@ -42,6 +43,8 @@ class Regime(NamedTuple):
 
 def regime(points: Points) -> Regime:
     """The rule by which a test chooses its method."""
+    if points.clustered is not None:
+        return Regime(False, flipped(points, points.clustered.count))
     what = "distinct scores" if points.kind == "rows" else "cells with rows"
     if points.events < FEW_EVENTS:
         return Regime(False, f"few events: their variance is {points.events:.3g}, below {FEW_EVENTS}")
@@ -52,6 +55,13 @@ def regime(points: Points) -> Regime:
     if points.jump > LARGE_JUMP:
         return Regime(False, f"one row may move the whole by {points.jump:.2g} of its noise, above {LARGE_JUMP}")
     return Regime(True, f"{points.n} rows, {len(points.score)} {what}, variance of events {points.events:.3g}")
+
+
+def flipped(points: Points, clusters: int) -> str:
+    """What changes sign in a draw, in words."""
+    what = "clusters" if points.kind == "rows" else "buckets of clusters"
+    few = "" if clusters >= FEW_CLUSTERS else f", below {FEW_CLUSTERS}: approximate"
+    return f"{clusters} {what} flipped whole{few}"
 
 
 class Needs(NamedTuple):
@@ -75,6 +85,7 @@ class Drawn(NamedTuple):
     null: Floats  # the metric under calibration
     noise: Noise
     norm: Norm | None  # the norm behind the noise
+    perfect: Floats  # the metric behind the noise floor: with clusters nothing that is off in all of them is in it
 
     def pvalue(self) -> float:
         """Share of draws that reach the observed value, itself counted."""
@@ -90,6 +101,7 @@ class _Part(NamedTuple):
     null: Floats
     norms: Floats
     flips: Floats
+    perfect: Floats
 
 
 class _Tally:
@@ -124,12 +136,15 @@ class _Tally:
             null = self._statistic.of(outcomes)
         if self._norm is not None and self.needs.flips and flips is not None:
             flipped = self._norm.noise(flips)
-        return _Part(null, norms, flipped)
+        perfect = null
+        if self._points.clustered is not None and self._statistic is not None and flips is not None:
+            perfect = self._statistic.of(flips)
+        return _Part(null, norms, flipped, perfect)
 
     def drawn(self, parts: Sequence[_Part]) -> Drawn:
         """All of them."""
-        null, norms, flips = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Drawn(self._points, self._observed, null, Noise(norms, flips), self._norm)
+        null, norms, flips, perfect = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Drawn(self._points, self._observed, null, Noise(norms, flips), self._norm, perfect)
 
 
 def _batches_of(points: Points, draws: int) -> list[int]:
@@ -146,7 +161,7 @@ class _Batches:
         self._seeds = stream.spawn(len(self._sizes))
         self._sampler, self._tallies = points.sampler, tallies
         self._outcomes = any(tally.needs.outcomes for tally in tallies)
-        self._flips = any(tally.needs.flips for tally in tallies)
+        self._flips = any(tally.needs.flips or (points.clustered is not None and tally.needs.null) for tally in tallies)
 
     def drawn(self, told: Callable[[int], None] | None) -> list[Drawn]:
         """The draws of each metric; `told` is told how many are done."""

@@ -255,6 +255,8 @@ class BinnedNorm(Norm):
         nearest = np.clip(0.5, middle - reach, middle + reach)  # Wilson's interval: the mean outcome closest to one half
         outcome = np.maximum(nearest * (1 - nearest), binomial / w2)  # of a row, whichever way it is judged
         worst = float(np.max(outcome * w2 / self.weight) / points.total)
+        if points.clustered is not None:  # bins vary together: the direction in which clusters differ most
+            worst = max(worst, float(np.linalg.norm(self.gaps(points.clustered.deviations()) * np.sqrt(self.share), 2)) ** 2)
         size = float(np.sqrt((self.share * gap**2).sum()))
         if size == 0:
             return worst

@@ -83,6 +83,10 @@ class Norm(Statistic):
         """The metric of each draw."""
         return self.metric_of(self.noise(e))
 
+    def near(self, norms: Floats, value: float) -> Floats:
+        """Norms of draws as functions of the witness at hand, that of a metric of this value."""
+        return norms
+
     def squares(self) -> Floats:
         """Σw²r² of each point, r the residual that the norm is of."""
         return self.points.squares
@@ -97,6 +101,13 @@ def normal_quantile(tail: float) -> float:
     from scipy.special import ndtri
 
     return float(-ndtri(tail))
+
+
+def student_quantile(tail: float, freedom: int) -> float:
+    """What a number by Student's law exceeds with this probability."""
+    from scipy.special import stdtrit
+
+    return float(-stdtrit(freedom, tail))
 
 
 def order_statistic(values: Floats, tail: float) -> float:

@@ -162,6 +162,10 @@ class SmoothNorm(Norm):
             j == 0, np.where(norms[:, 0] > 0, below_all, 0.0), np.where(np.isfinite(between), between, self.ladder[i])
         )
 
+    def near(self, norms: Floats, value: float) -> Floats:
+        """Those at the bandwidth nearest to the value, which is its own bandwidth."""
+        return norms[:, int(np.argmin(np.abs(np.log(self.ladder / max(value, self.ladder[0])))))]
+
     def limits(self, value: float, high: float, noise: Noise, alpha: float) -> tuple[float, float]:
         """The lower limit is the best of all bandwidths, each bounded by what is left there and by itself."""
         if self.bandwidth is not None:

@@ -2,14 +2,15 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from trueness._types import Array, Floats, Ints, Values
+from trueness.engines.arrays.grouped import ExtremeWeightsMet, GroupedSums
 from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
 from trueness.engines.arrays.workers import (
     FLOAT_PARTS,
@@ -21,7 +22,7 @@ from trueness.engines.arrays.workers import (
     kernel_scores,
 )
 from trueness.errors import InputError
-from trueness.inputs.arguments import Reading
+from trueness.inputs.arguments import BUCKET, Reading
 from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
 from trueness.inputs.rows import (
     Rows,
@@ -34,6 +35,7 @@ from trueness.inputs.rows import (
 )
 from trueness.options import check_flag
 from trueness.summary.moments import SEGMENT
+from trueness.summary.record import Record
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
 
@@ -42,17 +44,48 @@ _PIECE = 1 << 17  # rows a compiled kernel takes at a time
 _HARD_THREADS, _PLAIN_HARD_THREADS = 8, 4
 
 
+@overload
 def summarize(
     y_true: Values,
     y_prob: Values,
     *,
     sample_weight: Values | None = None,
+    cluster: None = None,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
     align: Literal["position", "index"] | None = None,
     exact: bool = False,
-) -> Summary:
+) -> Summary: ...
+
+
+@overload
+def summarize(
+    y_true: Values,
+    y_prob: Values,
+    *,
+    sample_weight: Values | None = None,
+    cluster: Values,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    align: Literal["position", "index"] | None = None,
+    exact: bool = False,
+) -> Record: ...
+
+
+def summarize(
+    y_true: Values,
+    y_prob: Values,
+    *,
+    sample_weight: Values | None = None,
+    cluster: Values | None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    align: Literal["position", "index"] | None = None,
+    exact: bool = False,
+) -> Summary | Record:
     r"""Reduce rows to the sums from which every metric is computed.
 
     For each cell of one fixed partition of [0, 1] (the ruler, 48 746 cells) and each label the summary keeps the number of
@@ -67,6 +100,9 @@ def summarize(
         Predicted probabilities in [0, 1]. Also an iterator of chunks.
     sample_weight : array-like, optional
         Weights ≥ 0. A row of weight zero counts as absent (it is still checked).
+    cluster : array-like, optional
+        The cluster of each row, where rows of one are not independent: repeats of one question, visits of one patient. By the
+        text of their names they are hashed into 64 buckets, the axis of a record, which tests and intervals flip.
     bins : int or iterable of int
         Bin counts that should be exact unions of cells, besides the divisors of 2^14, 100 and 15 which always are.
     nan : {"raise", "drop"}
@@ -81,7 +117,7 @@ def summarize(
 
     Returns
     -------
-    Summary
+    Summary, or with `cluster` a Record
 
     Examples
     --------
@@ -95,6 +131,8 @@ def summarize(
     check_flag("exact", exact)
     on = ruler(bins)
     reading = Reading(nan=nan, pos_label=pos_label, align=align)
+    if cluster is not None:
+        return _by_bucket(read_rows(y_true, y_prob, sample_weight, reading, cluster=("cluster", cluster)), on, exact=exact)
     if "torch" in sys.modules and sample_weight is None and pos_label is None and not exact:
         from trueness.engines.torch.sums import reduce_on_device
 
@@ -116,6 +154,14 @@ def summarize(
     return summary
 
 
+def _by_bucket(rows: Rows, on: Ruler, *, exact: bool) -> Record:
+    record = Record(reduce_groups(rows, rows.keys(0) or [], on), axes=[BUCKET])
+    total = record.total()
+    if total.n == 0:
+        raise_none_left(rows, dict(total.rejected))
+    return Record(record, axes=[BUCKET], extremes=_with_extremes(total, rows).extremes) if exact else record
+
+
 def _with_extremes(summary: Summary, rows: Rows) -> Summary:
     from trueness.engines.exact import exact_extremes, in_memory  # which leans on kernels that lean on this module
 
@@ -128,6 +174,23 @@ def reduce_rows(rows: Rows, on: Ruler) -> Summary:
     if summary.n == 0:
         raise_none_left(rows, dict(summary.rejected))
     return summary
+
+
+def reduce_groups(rows: Rows, keys: Sequence[Any], on: Ruler) -> dict[Any, Summary]:
+    """The summary of each group's rows, from the group of each; rows that cannot be used are told by their place among all."""
+    total = reduce_some(rows, on)  # raises for rows that are not allowed, before any group is looked at
+    code: dict[Any, int] = {}
+    codes = np.fromiter((code.setdefault(key, len(code)) for key in keys), dtype=np.int64, count=len(keys))
+    if len(code) == 1:
+        return {next(iter(code)): total}
+    sums = GroupedSums(on, floats=not total.exact)
+    try:
+        sums.add(rows, codes)
+    except ExtremeWeightsMet:
+        order = np.argsort(codes, kind="stable")
+        stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
+        return {group: reduce_some(rows.taken(stretches[number]), on) for group, number in code.items()}
+    return sums.summaries({number: group for group, number in code.items()})
 
 
 def reduce_some(rows: Rows, on: Ruler, *, floats: bool = False) -> Summary:

@@ -92,7 +92,7 @@ class OpenFiles:
         if not any(summary.n for summary in summaries.values()):
             rejected = sum(summaries.values(), start=empty_summary(on)).rejected
             raise_none_left(rows_on_disk(self._reader), dict(rejected))
-        record = summary_or_record(summaries, self._columns.by, self._again(on) if exact else None)
+        record = summary_or_record(summaries, self._columns.axes, self._again(on) if exact else None)
         if not isinstance(record, Record):
             raise RuntimeError("groups were asked for")
         return record
