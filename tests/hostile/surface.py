@@ -36,8 +36,8 @@ NEEDED: dict[str, tuple[str, ...]] = {"group_tests": ("by",)}  # optional by sig
 NOT_WITH: dict[str, tuple[str, ...]] = {  # parameters that belong to another way of calling
     "assess": ("outcome", "prediction", "weight"),
     "assess[frame]": ("y_prob", "sample_weight"),
-    "assess[summary]": ("y_prob", "sample_weight", "by", "outcome", "prediction", "weight", "nan", "pos_label"),
-    "group_tests[record]": ("y_prob", "sample_weight", "by"),
+    "assess[summary]": ("y_prob", "sample_weight", "by", "cluster", "outcome", "prediction", "weight", "nan", "pos_label"),
+    "group_tests[record]": ("y_prob", "sample_weight", "by", "cluster"),
     "reliability_curve": ("bins", "strategy"),
     "reliability_curve[binned]": ("bandwidth", "scale", "band", "rng"),
 }

@@ -67,9 +67,11 @@ def test_a_draw_is_the_sum_of_clusters_with_random_signs(clusters, weighted):
     for draw, row, centred in zip(signs.astype(float), drawn, flips, strict=True):
         sums = np.array([np.sum((draw[k] * e)[f == x]) for x in scores])
         assert row == pytest.approx(c * sums, abs=1e-4)
-        share = np.sum(draw[k] * w) / w.sum()
+        share = np.bincount(k, w, minlength=units) / w.sum()
         total = np.array([np.sum(e[f == x]) for x in scores])
-        assert centred == pytest.approx(c * math.sqrt(units / (units - 1)) * (sums - share * total), abs=1e-4)
+        leverage = draw / (1 - share)
+        sums = np.array([np.sum((leverage[k] * e)[f == x]) for x in scores])
+        assert centred == pytest.approx(c * (sums - leverage @ share * total), abs=1e-4)
 
 
 def test_signs_have_mean_0_and_variance_1_and_six_sizes_where_there_are_few():
@@ -140,8 +142,9 @@ def test_the_upper_limit_of_one_bin_is_its_formula():
     e, total = w * (Y - F), w.sum()
     value = abs(e.sum()) / total
     v, own = np.sum(w**2 * F * (1 - F)), np.sum(e**2)
-    sums = np.array([np.sum(e[g == G]) - np.sum(w[g == G]) / total * e.sum() for g in range(60)])
-    by_clusters = max(1.0, v / own) * np.sum(sums**2) * 60 / 59 / total**2
+    shares = [np.sum(w[g == G]) / total for g in range(60)]
+    sums = np.array([(np.sum(e[g == G]) - share * e.sum()) / (1 - share) for g, share in enumerate(shares)])
+    by_clusters = max(1.0, v / own) * np.sum(sums**2) / total**2
     z, student = -ndtri(0.025), -stdtrit(59, 0.025)
     variance = max(max(own, v) / total**2, by_clusters * (student / z) ** 2)
     kappa = np.sum(w**2 * F * (1 - F) * np.abs(1 - 2 * F)) / v

@@ -63,11 +63,11 @@ class ClusterSampler:
         return self._by_cluster(self.point, self.e * self.inflation, self.points).astype(np.float32)
 
     @cached_property
-    def _centring(self) -> tuple[Floats, Floats, float]:
-        """Each cluster's share of the weight, the sums of all, and what centring takes from the variance."""
+    def _centring(self) -> tuple[Floats, Floats]:
+        """Each cluster's share of the weight, and the sums of all."""
         share = np.bincount(self.cluster % self.flipped, self.weight, minlength=self.flipped) / float(self.weight.sum())
         total = np.bincount(self.point, self.e * self.inflation, minlength=self.points).astype(np.float64)
-        return share, total, math.sqrt(self.flipped / (self.flipped - 1))
+        return share, total
 
     def _signs(self, rng: Generator, draws: int) -> Draws:
         if self.count < FEW:
@@ -84,10 +84,10 @@ class ClusterSampler:
         return self._centred(self._signs(rng, draws))
 
     def _centred(self, signs: Draws) -> Draws:
-        share, total, factor = self._centring
-        shares = (signs @ share).astype(np.float32)
-        sums = np.asarray(signs @ self._sums, dtype=np.float32)
-        return (sums - shares[:, None] * total.astype(np.float32)) * np.float32(factor)
+        share, total = self._centring
+        leverage = signs / np.maximum(1 - share, 1 / MOST).astype(np.float32)  # a large cluster draws the whole to itself
+        sums = np.asarray(leverage @ self._sums, dtype=np.float32)
+        return np.asarray(sums - (leverage @ share)[:, None] * total, dtype=np.float32)
 
     def deviations(self) -> Draws:
         """What each of those that are flipped adds, less its share of the whole."""
