@@ -599,8 +599,8 @@ _RESULTS = (
     mutant(
         "verdict-too-high-for-too-low",
         "verdict.py",
-        "too {'high' if worst.mean_gap < 0 else 'low'}",
-        "too {'high' if worst.mean_gap > 0 else 'low'}",
+        'return "high" if worst.mean_gap < 0 else "low"',
+        'return "high" if worst.mean_gap > 0 else "low"',
         "tests/test_assessment.py",
     ),
     mutant(
