@@ -46,7 +46,7 @@ class TestPart:
     @property
     def shown(self) -> str:
         """The p-value as people read it: "0.03", or "≤ 0.0005" where no draw reached the value."""
-        smallest = self.resamples is not None and self.pvalue <= 1 / (1 + self.resamples)
+        smallest = self.resamples is not None and self.pvalue * (1 + self.resamples) < 1.5
         return f"{'≤ ' if smallest else ''}{show_pvalue(self.pvalue, self.log10_pvalue)}"
 
     def __repr__(self) -> str:
@@ -92,7 +92,7 @@ class CalibrationTest:
     @property
     def shown(self) -> str:
         """The p-value in words: "= 0.03", or "≤ 0.0005" where no draw reached the value."""
-        smallest = self.resamples is not None and self.pvalue <= 1 / (1 + self.resamples)
+        smallest = self.resamples is not None and self.pvalue * (1 + self.resamples) < 1.5
         return f"{'≤' if smallest else '='} {show_pvalue(self.pvalue, self.log10_pvalue)}"
 
     @property
