@@ -16,7 +16,7 @@ from trueness import calibration_test, summarize
 from trueness.data.sample import as_sample
 from trueness.inference.combination import joint_pvalue
 from trueness.inference.evidence import evidence
-from trueness.inference.residual_statistics import PARTS
+from trueness.inference.residual_statistics import PARTS, together
 from trueness.inference.simulation import null_draws
 
 ALPHA, GROUPS = 0.05, 512
@@ -178,7 +178,7 @@ def pvalues(y: Array, f: Array, seed: int, draws: int) -> dict[str, float]:
     """Of every statistic, and of every combination on the same draws."""
     points = as_sample(y, f).points()
     points = points.merged(points.groups([], least=GROUPS))
-    values = dict(zip(PARTS, null_draws(points, [make(points) for make in PARTS.values()], seed, draws), strict=True))
+    values = dict(zip(PARTS, null_draws(points, together([make(points) for make in PARTS.values()]), seed, draws), strict=True))
     ranks = dict(zip(PARTS, joint_pvalue(list(values.values()))[1], strict=True))
     return ranks | {name: joint_pvalue([values[part] for part in parts])[0] for name, parts in COMBINATIONS.items()}
 

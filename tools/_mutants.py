@@ -487,8 +487,8 @@ _INFERENCE = (
     mutant(
         "significance-wrong-tail",
         "inference/significance.py",
-        "pvalue=max(law.sf(standardized), _SMALLEST)",
-        "pvalue=max(law.cdf(standardized), _SMALLEST)",
+        "pvalue=max(law.sf(standardized), SMALLEST)",
+        "pvalue=max(law.cdf(standardized), SMALLEST)",
         INFERENCE + "test_significance.py",
     ),
     mutant(
@@ -564,8 +564,8 @@ _INFERENCE = (
     mutant(
         "groups-one-seed-for-all",
         "inference/groups.py",
-        "seeds[place] >>",
-        "seeds[0] >>",
+        "of_stage[place] >>",
+        "of_stage[0] >>",
         INFERENCE + "test_groups.py",
     ),
     mutant(
@@ -599,8 +599,8 @@ _RESULTS = (
     mutant(
         "verdict-too-high-for-too-low",
         "verdict.py",
-        "too {'high' if worst.mean_gap < 0 else 'low'}",
-        "too {'high' if worst.mean_gap > 0 else 'low'}",
+        'return "high" if worst.mean_gap < 0 else "low"',
+        'return "high" if worst.mean_gap > 0 else "low"',
         "tests/test_assessment.py",
     ),
     mutant(

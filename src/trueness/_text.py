@@ -44,6 +44,33 @@ def number(x: float) -> str:
     return f"{x:.4f}" if x == 0 or x >= 0.00095 else f"{x:.2e}"
 
 
+def show_points(gap: float) -> str:
+    """A gap between predictions and outcomes in percentage points, without its sign.
+
+    Examples
+    --------
+    >>> show_points(-0.0916), show_points(0.0123), show_points(1)
+    ('9.2', '1.2', '100')
+    """
+    points = 100 * abs(gap)
+    return f"{points:.0f}" if points >= 99.5 else f"{points:.2g}"
+
+
+def unlike_one(slope: float) -> str:
+    """A slope with two digits, or as many more as tell it from 1.
+
+    Examples
+    --------
+    >>> unlike_one(0.7136), unlike_one(0.99953)
+    ('0.71', '0.9995')
+    """
+    for digits in range(2, 16):
+        text = f"{slope:.{digits}f}"
+        if slope == 1 or float(text) != 1:
+            return text
+    return repr(slope)
+
+
 def percent(level: float) -> str:
     """A level as people say it.
 

@@ -20,7 +20,9 @@ from trueness.engines.frames.dispatch import reduce_frame
 from trueness.engines.frames.memory import read_columns
 from trueness.errors import InputError
 from trueness.inference.evidence import DEFAULT, Evidence, evidence
+from trueness.inference.gap import WorstGap
 from trueness.inference.groups import GroupTests, group_tests
+from trueness.inference.headline import headline
 from trueness.inference.intervals import Interval
 from trueness.inference.outcome import CalibrationTest
 from trueness.inference.simulation import Progress
@@ -34,7 +36,7 @@ from trueness.options import check_level, check_names, check_progress, check_see
 from trueness.summary.record import Record, total_of
 from trueness.summary.ruler import ruler
 from trueness.summary.summary import Summary
-from trueness.verdict import certainties, finding, limits, others, remarks
+from trueness.verdict import also, certainties, finding, limits, others, remarks
 
 _GROUPS = 12  # groups that are printed
 HEADLINE, STATISTIC = "smooth_ece", "ecce_r"
@@ -71,6 +73,8 @@ class Assessment:
 
     metrics: tuple[MetricLine, ...]
     error: CumulativeError
+    test: CalibrationTest  # behind the verdict: the combined one
+    gap: WorstGap | None  # in the range that is off the most
     level: float
     n: int
     seed: int
@@ -88,14 +92,6 @@ class Assessment:
         raise KeyError(name)
 
     @property
-    def test(self) -> CalibrationTest:
-        """The test behind the verdict."""
-        test = self[STATISTIC].test
-        if test is None:
-            raise RuntimeError("the verdict's statistic can always be tested")
-        return test
-
-    @property
     def interval(self) -> Interval:
         """The interval of the verdict's measure."""
         interval = self[HEADLINE].interval
@@ -111,7 +107,7 @@ class Assessment:
     @property
     def verdict(self) -> str:
         """What the test says, how large the error is, and where; certain predictions that were wrong come first."""
-        test, words, size = self.test, "", self._size
+        test, words, size, alpha = self.test, "", self._size, 1 - self.level
         high = None if math.isnan(self.interval.high) else self.interval.high
         if test.contradictions:
             wrong = self.data.contradictions()
@@ -120,8 +116,8 @@ class Assessment:
                 return words
             words = f"{words} {others(self.n, wrong)}: "
             test, size, high = test.rest, f"of all rows {size}", None
-        sentence = finding(self.located, significant=test.pvalue < 1 - self.level, high=high)
-        return f"{words}{sentence} (ECCE-R p {test.shown}; {size})."
+        sentence = finding(test, self.located.worst, self.gap, alpha=alpha, high=high)
+        return f"{words}{sentence} (p {test.shown}; {size}).{also(test, self.located.worst, alpha=alpha)}"
 
     @property
     def _verdict_rows(self) -> Sample:
@@ -160,6 +156,8 @@ class Assessment:
             "level": self.level,
             "seed": self.seed,
             "metrics": [line.to_dict() for line in self.metrics],
+            "test": plain(self.test),
+            "gap": plain(self.gap),
             "cumulative": plain(self.error),
             "groups": None if self.groups is None else plain(self.groups)["groups"],
             "notes": list(self.notes),
@@ -206,16 +204,33 @@ def page(assessment: Assessment) -> str:
     parts = [
         textwrap.fill(assessment.verdict, width=WIDTH),
         table(head, [line.cells for line in assessment.metrics]),
-        textwrap.fill(f"n = {assessment.n}. Test: {assessment.test.method} ({assessment.test.reason}).", width=WIDTH),
+        textwrap.fill(_told(assessment), width=WIDTH),
+        *_part_table(assessment),
     ]
     if (worst := assessment.located.worst) is not None:
         whose = "" if assessment.test.rest is None else " of the other rows"
-        parts.append(f"Largest total error{whose}: {worst.described}")
+        parts.append(f"Largest total error{whose}, as observed: {worst.described}")
     if assessment.groups is not None:
         parts.append(_group_table(assessment.groups))
     notes = (clean(note, most=1000) for note in assessment.notes)  # a summary's file may hold any text
     parts += [textwrap.fill(f"Note: {note}", width=WIDTH, subsequent_indent="  ") for note in notes]
     return "\n\n".join(parts[:2]) + "\n\n" + "\n".join(parts[2:])
+
+
+def _told(assessment: Assessment) -> str:
+    """How many rows there are, and how they were tested."""
+    test = assessment.test
+    return f"n = {assessment.n}. Combined test: p {test.shown}{test.certainties}, {test.method} ({test.reason})."
+
+
+def _part_table(assessment: Assessment) -> list[str]:
+    """The parts of the test, and what those saw that saw something; nothing where it has no more than one."""
+    test = assessment.test.rest or assessment.test
+    if len(test.parts) < 2:
+        return []
+    seen = test.seen(1 - assessment.level)
+    rows = [(part.label, part.shown, part.words if part in seen else "") for part in test.parts]
+    return ["", table(("part of the test", "p alone", "what it saw"), rows), ""]
 
 
 def _group_table(groups: GroupTests) -> str:
@@ -283,8 +298,8 @@ def assess(
     >>> from trueness.demo import make_demo
     >>> y_true, y_prob, _ = make_demo()
     >>> print(assess(y_true, y_prob).verdict)  # doctest: +NORMALIZE_WHITESPACE
-    Over-confident: predictions between 0.60 and 0.90 are 9.2 points too high (ECCE-R p = 1.9e-21;
-    SmoothECE 0.0407, 95 % interval 0.0305–0.0467, noise floor 0.0112).
+    Over-confident: predictions between 0.60 and 0.90 are at least 6.5 points too high, estimated 8.8 (p = 2.8e-38;
+    SmoothECE 0.0407, 95 % interval 0.0305–0.0467, noise floor 0.0112). Also seen: slope 0.83: too extreme.
     """
     level, seed = check_level(level), check_seed(rng)
     check_progress(progress)
@@ -295,10 +310,12 @@ def assess(
     listed = [name for name in dict.fromkeys([*asked, HEADLINE, STATISTIC]) if name not in left_out]
     results = evidence(data, metrics=listed, level=level, rng=seed, progress=progress)
     tests = None if groups is None else group_tests(groups, rng=seed)
-    summary = data.summary()
+    summary, found = data.summary(), headline(data, alpha=1 - level, seed=seed)
     return Assessment(
         metrics=tuple(_line(name, each) for name, each in zip(listed, results, strict=True)),
         error=ecce(data),
+        test=found.test,
+        gap=found.gap,
         level=level,
         n=summary.n,
         seed=seed,

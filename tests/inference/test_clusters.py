@@ -212,7 +212,8 @@ def test_assess_takes_clusters_as_an_array_or_as_a_column():
     by_array = assess(Y, F, cluster=G, by=frame["half"])
     by_column = assess(frame, outcome="y", prediction="p", cluster="question", by="half")
     assert by_array.to_dict() == by_column.to_dict()
-    assert by_array.test == calibration_test(Y, F, cluster=G, rng=0)
+    assert by_array.test == calibration_test(Y, F, statistic="combined", cluster=G, rng=0)
+    assert by_array["ecce_r"].test == calibration_test(Y, F, cluster=G, rng=0)
     assert by_array.interval == confidence_interval(Y, F, cluster=G, rng=0)
     assert "60 clusters flipped whole" in repr(by_array)
     assert [each.test.clusters for each in by_array.groups] == [30, 30]

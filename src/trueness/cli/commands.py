@@ -138,7 +138,9 @@ def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> tuple[
     multiple=True,
     help="Fail when the metric is larger, or with groups when any group's whole interval is; may be repeated.",
 )
-@click.option("--alpha", type=float, help="Fail when p of ECCE-R is smaller; with --by also any group's Holm-adjusted p.")
+@click.option(
+    "--alpha", type=float, help="Fail when p of the combined test is smaller; with --by also any group's Holm-adjusted p."
+)
 @click.option("--upper", is_flag=True, help="Hold the upper end of the metric's interval against --max, not its value.")
 @fault_options
 def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, ...], alpha: float | None, upper: bool) -> None:
@@ -157,7 +159,7 @@ def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, 
     maxima = parse_limits(limits, upper=upper)
     require_alpha(alpha)
     given, assessment = _assessed(data, level, rng, [metric.name for metric, _ in maxima if metric.has_interval])
-    lines = checks(assessment, maxima, alpha, upper)
+    lines = checks(given, assessment, maxima, alpha, upper)
     if assessment.groups is not None and maxima:
         lines += group_checks(given, maxima, level=level, rng=rng, upper=upper)
     passed = all(line.passed for line in lines)

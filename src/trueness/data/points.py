@@ -111,14 +111,14 @@ class Points:
             bin_of=lambda bins: bin_of(bins)[starts],
         )
 
-    def groups(self, cuts: list[Ints], *, even: bool = True, least: int = _GROUPS) -> Ints:
+    def groups(self, cuts: list[Ints], *, even: bool = True, least: int = _GROUPS, most: int = _MOST_GROUPS) -> Ints:
         """Starts of groups that no cut divides, a cut being where a label changes.
 
-        `even` ones have about equal variance; there are at least so many of them, or each point is one.
+        `even` ones have about equal variance; there are at least so many of them, more of many rows, or each point is one.
         """
         change = np.zeros(len(self.score), dtype=bool)
         change[0] = True
-        for cut in [*cuts, self._even(least) if even else self._narrow()]:
+        for cut in [*cuts, self._even(least, most) if even else self._narrow()]:
             change[1:] |= cut[1:] != cut[:-1]
         return np.flatnonzero(change)
 
@@ -128,9 +128,9 @@ class Points:
             return np.arange(len(self.score))
         return np.asarray(np.arcsin(np.sqrt(np.clip(self.score, 0.0, 1.0))) * _ANGLES).astype(np.int64)
 
-    def _even(self, least: int) -> Ints:
+    def _even(self, least: int, most: int) -> Ints:
         """Labels of a few thousand groups; of each point where there are no more."""
-        count = min(max(least, int(_GROUPS * (self.n / 1e7) ** (1 / 3))), _MOST_GROUPS)
+        count = min(max(least, int(_GROUPS * (self.n / 1e7) ** (1 / 3))), most)
         if len(self.score) <= count:
             return np.arange(len(self.score))
         share = self.weight / self.total

@@ -31,7 +31,6 @@ def cautious_test(test: CalibrationTest, alone: CalibrationTest, clusters: int) 
     parts = sorted((_cautious_part(part, rivals[part.name]) for part in test.parts), key=lambda part: part.log10_pvalue)
     return replace(
         test,
-        value=-parts[0].log10_pvalue if len(parts) > 1 else test.value,
         pvalue=max(test.pvalue, alone.pvalue),
         log10_pvalue=max(test.log10_pvalue, alone.log10_pvalue),
         reason=f"{test.reason}; p of independent rows is larger and stands" if larger else test.reason,
@@ -42,4 +41,4 @@ def cautious_test(test: CalibrationTest, alone: CalibrationTest, clusters: int) 
 
 def _cautious_part(part: TestPart, alone: TestPart) -> TestPart:
     larger = alone.log10_pvalue > part.log10_pvalue
-    return replace(part, pvalue=alone.pvalue, log10_pvalue=alone.log10_pvalue) if larger else part
+    return replace(part, pvalue=alone.pvalue, log10_pvalue=alone.log10_pvalue, resamples=alone.resamples) if larger else part

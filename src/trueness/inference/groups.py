@@ -22,9 +22,10 @@ from trueness.summary.record import Record
 from trueness.summary.summary import Summary
 
 SMALLEST = 10  # rows below which a group is listed, not tested
-_MANY = 20  # groups above which the smallest simulated p-values are drawn again
-_REACHED = 10  # draws that reach the value: as many settle that a p-value is not small
-_EACH = 100  # draws for each group: the smallest p-value, adjusted for their number, is then 0.01
+_MANY = 20  # groups above which as few draws are made of each as settle whether its p-value is small
+SETTLED = 10  # draws that reach the value: as many settle that a p-value is not small
+_FIRST, _TIMES = 199, 10  # draws of many groups at first, and by how many times more the next ones are
+_EACH = 100  # draws for each group in the end: the smallest p-value, adjusted for their number, is then 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,7 @@ class GroupTest:
         name = MISSING if self.group is None else repr(self.group)
         if self.test is None:
             return f"{name}: n = {self.n}, not tested ({self.reason})"
-        test = f"{self.test.statistic} = {self.test.value:.4g}, p {self.test.shown}{self.test.certainties}"
+        test = f"{self.test.measure} = {self.test.value:.4g}, p {self.test.shown}{self.test.certainties}"
         return f"{name}: n = {self.n}, {test}, adjusted {self.shown_adjusted}"
 
     @property
@@ -120,7 +121,7 @@ def group_tests(
     y_prob: Values | None = None,
     *,
     by: Values | None = None,
-    statistic: str = "ecce_r",
+    statistic: str = "combined",
     options: Options | None = None,
     method: Literal["auto", "asymptotic", "simulated"] = "auto",
     resamples: int = 1999,
@@ -135,8 +136,9 @@ def group_tests(
     .. math:: \tilde p_{(i)} = \max_{j \le i} \min\bigl((m - j + 1)\,p_{(j)},\, 1\bigr)
 
     for the m groups tested, in ascending order of p: the chance that any calibrated group gets :math:`\tilde p \le \alpha` is
-    at most α. Groups of fewer than 10 rows are listed without a test and do not count in m. Simulated p-values of more than 20
-    groups that fewer than 10 draws reach are drawn anew, 100 m times, so that the adjusted ones can be small.
+    at most α. Groups of fewer than 10 rows are listed without a test and do not count in m. More than 20 groups are drawn 199
+    times each at first; simulated p-values that fewer than 10 draws reach are drawn anew, `resamples` times and in the end at
+    least 100 m times, so that the adjusted ones can be small.
 
     Parameters
     ----------
@@ -176,20 +178,16 @@ def group_tests(
     check_choice("weight_kind", weight_kind, WEIGHT_KINDS)
     check_progress(progress)
     seed = check_seed(rng)
-    settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "resamples": resamples}
+    settings: dict[str, Any] = {"statistic": statistic, "options": options, "method": method, "weight_kind": weight_kind}
     parts = group_parts(y_true, y_prob, by, sample_weight, cluster, repeats=weight_kind == "frequency")
-    seeds = np.random.SeedSequence(seed).generate_state(len(parts), np.uint64)
-    again = np.random.SeedSequence([seed, 1]).generate_state(len(parts), np.uint64)
     reasons = [untested(n, part) for _, n, part in parts]
-    tested = reasons.count("")
-    more = settings | {"resamples": _EACH * tested}
+    stages = _stages(reasons.count(""), resamples)
+    seeds = [np.random.SeedSequence([seed, *more]).generate_state(len(parts), np.uint64) for more in _entropies(len(stages))]
     results: list[tuple[Any, int, CalibrationTest | None, str]] = []
     for place, (group, n, part) in enumerate(parts):
         test = None
         if not reasons[place] and part is not None:
-            test = calibration_test(part, **settings, weight_kind=weight_kind, rng=int(seeds[place] >> np.uint64(1)))
-            if tested > _MANY and _is_open(test, more["resamples"]):
-                test = calibration_test(part, **more, weight_kind=weight_kind, rng=int(again[place] >> np.uint64(1)))
+            test = _staged(part, settings, stages, [int(of_stage[place] >> np.uint64(1)) for of_stage in seeds])
         results.append((group, n, test, reasons[place]))
         if progress is not None:
             progress(place + 1, len(parts))
@@ -203,13 +201,38 @@ def untested(n: int, part: Any) -> str:
     return "one cluster" if getattr(part, "clusters", 0) == 1 else ""
 
 
-def _is_open(test: CalibrationTest, resamples: int) -> bool:
-    """Whether so many draws may tell of a smaller p-value.
+def _stages(tested: int, resamples: int) -> list[int]:
+    """Draws of each stage: of many groups few at first, and so many at last that an adjusted p-value may be small."""
+    if tested <= _MANY:
+        return [resamples]
+    last = max(_EACH * tested, resamples)
+    stages = [min(_FIRST, resamples)]
+    while stages[-1] < last:
+        following = resamples if stages[-1] < resamples else (stages[-1] + 1) * _TIMES - 1
+        stages.append(last if 2 * following > last else following)
+    return stages
 
-    The result stays valid: at most α below 11/(resamples + 1) only a p-value drawn anew can be as small, and above it whatever
-    is drawn anew was small at first.
+
+def _entropies(stages: int) -> list[list[int]]:
+    return [[stage] if stage else [] for stage in range(stages)]
+
+
+def _staged(part: Given, settings: dict[str, Any], stages: list[int], seeds: list[int]) -> CalibrationTest:
+    """A test with more draws, each time anew, for as long as these may tell of a smaller p-value.
+
+    That keeps the p-value valid: at most α below 11/(resamples + 1) only one drawn anew can be as small, and above it whatever
+    is drawn anew was small at first. A law that goes on where no draw reached is believed before the last stage only where it
+    tells of less than the last draws can.
     """
-    return test.resamples is not None and test.resamples < resamples and test.pvalue * (1 + test.resamples) <= _REACHED
+    finest = 1 / (stages[-1] + 1)
+    test = calibration_test(part, **settings, resamples=stages[0], rng=seeds[0])
+    for resamples, seed in zip(stages[1:], seeds[1:], strict=True):
+        drawn = test.resamples is not None and test.pvalue * (1 + test.resamples) <= SETTLED
+        by_law = test.method == "asymptotic" and len(test.parts) > 1 and test.pvalue >= finest
+        if not drawn and not by_law:
+            break
+        test = calibration_test(part, **settings, resamples=resamples, rng=seed)
+    return test
 
 
 def _adjusted(results: list[tuple[Any, int, CalibrationTest | None, str]]) -> Iterator[GroupTest]:

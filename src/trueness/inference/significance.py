@@ -4,24 +4,19 @@ import math
 from dataclasses import replace
 from typing import Any, Literal
 
-import numpy as np
-
 from trueness._types import Floats, Rng, Values
 from trueness.data.points import EACH_SIGN, Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
 from trueness.inference.clustering import tested
-from trueness.inference.combination import joint_pvalue, rank_pvalues
-from trueness.inference.outcome import CalibrationTest, TestPart
-from trueness.inference.residual_statistics import COMBINED, PARTS, STATISTICS, tail_of
+from trueness.inference.combination import rank_pvalues
+from trueness.inference.combined import SMALLEST, combined, ecce_part, neighbours
+from trueness.inference.outcome import CalibrationTest
+from trueness.inference.residual_statistics import STATISTICS, tail_of, together
 from trueness.inference.simulation import SOFT, Drawn, Needs, Progress, Resampling, null_draws
 from trueness.metrics.drawing import LimitLaw, Options
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_count, check_progress, check_seed
-
-_SMALLEST = 5e-324
-_SHAPES = 64  # groups of neighbouring scores in which the likeness of clusters is seen
-_GROUPS = 512  # of neighbouring scores, at least, on which statistics of residuals are drawn
 
 METHODS = ("auto", "asymptotic", "simulated")
 WEIGHT_KINDS = ("importance", "frequency")
@@ -88,8 +83,9 @@ def calibration_test(
         With ``statistic``, ``value``, ``standardized``, ``pvalue``, ``log10_pvalue`` (exact where a float underflows),
         ``method``, ``reason``, ``n``, ``resamples``, ``seed`` and ``clusters``. Certain predictions that were wrong, an event
         at 0 or none at 1, make p = 0; ``rest`` is then the test of the other rows. ``parts`` lists what a combined test is
-        made of. Its p-value is that of the draws; where none reached the observed one, twice the smaller of those by the laws
-        of ECCE-R and Cox, if it is smaller still.
+        made of, each with its ``value``, ``pvalue`` alone, and ``words`` for what it saw; the value of the whole is ECCE-R.
+        Its p-value is that of the draws; where none reached the observed one, and the variance of events is at least 200, it
+        is twice the smaller of those by the laws of ECCE-R and Cox, if that is smaller still.
 
     References
     ----------
@@ -145,22 +141,17 @@ def outcome_by_residuals(
         if name != "combined":
             raise InputError(f"statistic: {SOFT}")
         alone = outcome_of(resampling.metrics[0], resampling.values[0], resampling, method, resamples, seed, progress)
-        part = TestPart(name="ecce_r", value=alone.value, pvalue=alone.pvalue, log10_pvalue=alone.log10_pvalue)
-        return replace(alone, statistic=name, reason=f"{alone.reason}; ECCE-R alone", parts=(part,))
+        return replace(alone, statistic=name, reason=f"{alone.reason}; ECCE-R alone", parts=(ecce_part(alone, sample),))
     if float(points.binomial.sum()) == 0 or sample.contradictions(frequency=resampling.frequency).total:
         alone = outcome_of(resampling.metrics[0], resampling.values[0], resampling, "auto", resamples, seed, rest=False)
+        parts = (ecce_part(alone, sample),) if name == "combined" else ()
         rest = sample.without_contradictions if alone.contradictions else None
-        if rest is None:
-            return replace(alone, statistic=name, value=math.nan)
-        others = Resampling(rest, resampling.metrics, frequency=resampling.frequency)
-        return replace(
-            alone,
-            statistic=name,
-            value=math.nan,
-            rest=outcome_by_residuals(name, others, method, resamples, seed, progress),
-        )
+        if rest is not None:
+            others = Resampling(rest, resampling.metrics, frequency=resampling.frequency)
+            alone = replace(alone, rest=outcome_by_residuals(name, others, method, resamples, seed, progress))
+        return replace(alone, statistic=name, value=alone.value if parts else math.nan, parts=parts)
     if name == "combined":
-        return _combined(resampling, method, resamples, seed, progress)
+        return combined(resampling, method, resamples, seed, progress)
     return _by_residuals(name, resampling, method, resamples, seed, progress)
 
 
@@ -179,9 +170,9 @@ def _by_residuals(
         value = float(statistic.of(points.e[None, :])[0])
         log_p = min(_log_tail(statistic, value), 0.0)
         fields |= {"value": value, "standardized": value, "method": "asymptotic", "reason": reason}
-        return CalibrationTest(**fields, pvalue=max(math.exp(log_p), _SMALLEST), log10_pvalue=log_p / math.log(10))
-    groups = _in_units_of_noise(points.merged(points.groups([], least=_GROUPS)))
-    values = null_draws(groups, [STATISTICS[name](groups)], seed, resamples, progress)[0]
+        return CalibrationTest(**fields, pvalue=max(math.exp(log_p), SMALLEST), log10_pvalue=log_p / math.log(10))
+    groups = neighbours(points)
+    values = null_draws(groups, together([STATISTICS[name](groups)]), seed, resamples, progress)[0]
     value, null = float(values[0]), values[1:]
     spread = float(null.std())
     pvalue = float(rank_pvalues(values)[0])
@@ -198,16 +189,6 @@ def _by_residuals(
     )
 
 
-def _in_units_of_noise(points: Points) -> Points:
-    """Points with the variance of clusters: statistics then see the shape of what is off, not how alike rows are."""
-    if points.clustered is None:
-        return points
-    coarse = np.arange(0, len(points.score), max(1, len(points.score) // _SHAPES))
-    own = float(points.squares.sum())
-    ratio = points.clustered.squares(coarse) / own if own > 0 else 1.0
-    return replace(points, binomial=points.binomial * max(ratio, 1.0))
-
-
 def _require_independent(points: Points, method: str) -> None:
     """Limit laws are those of independent rows."""
     if points.clustered is not None and method == "asymptotic":
@@ -216,48 +197,6 @@ def _require_independent(points: Points, method: str) -> None:
 
 def _log_tail(statistic: Any, value: float) -> float:
     return float(statistic.log_tail(value))
-
-
-def _combined(resampling: Resampling, method: str, resamples: int, seed: int, progress: Progress | None) -> CalibrationTest:
-    """Joint smallest p on one set of draws; beyond them the laws of ECCE-R and Cox, Bonferroni."""
-    if method == "asymptotic":
-        raise InputError('method: the combined test is simulated. Pass method="auto", or statistic="ecce_r" or "cox".')
-    points, regime = resampling.base, resampling.regime
-    groups = _in_units_of_noise(points.merged(points.groups([], least=_GROUPS)))
-    statistics = [PARTS[name](groups) for name in COMBINED]
-    drawn = null_draws(groups, statistics, seed, resamples, progress)
-    lawful = [(place, tail) for place, each in enumerate(statistics) if (tail := tail_of(each)) is not None]
-    further = np.min([[tail(max(float(x), 0.0)) for x in drawn[place]] for place, tail in lawful], axis=0)
-    pvalue, ranks = joint_pvalue(drawn, further)
-    values, logs = [float(each[0]) for each in drawn], [math.log(rank) for rank in ranks]
-    by_law = method == "auto" and regime.asymptotic
-    if by_law:  # values of all scores, not of groups
-        for place, _ in lawful:
-            exact = PARTS[COMBINED[place]](points)
-            values[place] = float(exact.of(points.e[None, :])[0])
-            logs[place] = min(_log_tail(exact, values[place]), 0.0)
-    far = min(math.log(len(lawful)) + min(logs[place] for place, _ in lawful), 0.0)
-    log_p, beyond = math.log(pvalue), False
-    if by_law and pvalue * (resamples + 1) < 1.5 and far < log_p:
-        log_p, beyond = far, True
-    parts = [
-        TestPart(name=name, value=value, pvalue=max(math.exp(log), _SMALLEST), log10_pvalue=log / math.log(10))
-        for name, value, log in zip(COMBINED, values, logs, strict=True)
-    ]
-    beside = "beyond all draws: the laws of ECCE-R and Cox, Bonferroni" if beyond else "joint draws of its parts"
-    return CalibrationTest(
-        statistic="combined",
-        value=-min(logs) / math.log(10),
-        standardized=math.nan,
-        pvalue=max(math.exp(log_p), _SMALLEST),
-        log10_pvalue=log_p / math.log(10),
-        method="asymptotic" if beyond else "simulated",
-        reason=f"{beside}; {regime.reason}",
-        n=points.n,
-        resamples=None if beyond else resamples,
-        seed=seed,
-        parts=tuple(sorted(parts, key=lambda part: part.log10_pvalue)),
-    )
 
 
 def outcome_of(
@@ -355,11 +294,11 @@ def _asymptotic(fields: dict[str, Any], limit: LimitLaw, sigma: float, reason: s
     bounds = None
     if (bracket := sample.bracket) is not None:
         low, high = limit.bounds(bracket)
-        bounds = (max(law.sf(high / sigma), _SMALLEST), max(law.sf(low / sigma), _SMALLEST))
+        bounds = (max(law.sf(high / sigma), SMALLEST), max(law.sf(low / sigma), SMALLEST))
     return CalibrationTest(
         **fields,
         standardized=standardized,
-        pvalue=max(law.sf(standardized), _SMALLEST),
+        pvalue=max(law.sf(standardized), SMALLEST),
         log10_pvalue=law.logsf(standardized) / math.log(10),
         reason=reason,
         pvalue_bounds=bounds,

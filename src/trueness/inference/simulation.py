@@ -12,7 +12,7 @@ from trueness.data.points import FEW_EVENTS, FEW_SCORES, LARGE_JUMP, Points
 from trueness.data.sample import Sample
 from trueness.engines.arrays.workers import in_order
 from trueness.errors import InputError
-from trueness.metrics.drawing import Noise, Norm, Partition, Statistic
+from trueness.metrics.drawing import Noise, Norm, Partition
 from trueness.metrics.registry import BoundMetric
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
@@ -236,16 +236,15 @@ class Resampling:
 
 
 def null_draws(
-    points: Points, statistics: Sequence[Statistic], seed: int, draws: int, progress: Progress | None = None
+    points: Points, statistics: Callable[[Array], list[Floats]], seed: int, draws: int, progress: Progress | None = None
 ) -> list[Floats]:
     """Each statistic of what was observed, first, and of outcomes drawn as predicted: the same draws for all."""
     sizes = _batches_of(points, draws)
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
-    parts = [[each.of(points.e[None, :]) for each in statistics]]  # what draws share is made here, before there are threads
+    parts = [statistics(points.e[None, :])]  # what draws share is made here, before there are threads
 
     def batch(number: int) -> list[Floats]:
-        outcomes = points.sampler.null(np.random.default_rng(seeds[number]), sizes[number])
-        return [each.of(outcomes) for each in statistics]
+        return statistics(points.sampler.null(np.random.default_rng(seeds[number]), sizes[number]))
 
     for number, part in enumerate(in_order(batch, len(sizes))):
         parts.append(part)

@@ -15,12 +15,13 @@ import numpy as np
 
 from trueness import __version__
 from trueness._atomic import write_atomically
-from trueness._text import clean, percent
+from trueness._text import clean, percent, show_points
 from trueness.assessment import Assessment
 from trueness.curves.binned_curve import binned_curve
 from trueness.curves.cumulative_curve import thinned
 from trueness.curves.local_curve import ENOUGH, LocalCurve, behind
 from trueness.data.sample import Sample
+from trueness.inference.gap import WorstGap
 from trueness.inference.groups import GroupTest
 from trueness.metrics.registry import METRICS
 from trueness.options import check_path, check_text
@@ -56,6 +57,7 @@ def render(assessment: Assessment, *, title: str = "Calibration report", source:
         f"<h1>{escape(title)}</h1>",
         f'<p class="verdict">{_unbroken(escape(assessment.verdict))}</p>',
         _metrics(assessment),
+        _test(assessment),
         _diagrams(assessment),
         _bins(assessment),
         _groups(assessment),
@@ -83,7 +85,8 @@ def notebook(assessment: Assessment) -> str:
     notes = "".join(f"<p>Note: {escape(clean(note, 1000))}</p>" for note in assessment.notes)
     verdict = f"<p><strong>{_unbroken(escape(assessment.verdict))}</strong></p>"
     groups = _groups(assessment, sortable=False)
-    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(assessment)}{pair}{groups}{notes}</div>'
+    tables = f"{_metrics(assessment)}{_test(assessment)}"
+    return f'<div class="trueness"><style>{style}</style>{verdict}{tables}{pair}{groups}{notes}</div>'
 
 
 def _metrics(assessment: Assessment) -> str:
@@ -97,6 +100,26 @@ def _metrics(assessment: Assessment) -> str:
     caption = f"{assessment.n} rows"
     return (
         f'<div class="scroll"><table><caption>{caption}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _test(assessment: Assessment) -> str:
+    """The parts of the test, and what those saw that saw something; nothing where it has no more than one."""
+    test = assessment.test.rest or assessment.test
+    if len(test.parts) < 2:
+        return ""
+    seen, rows = test.seen(1 - assessment.level), []
+    for part in test.parts:
+        words = escape(part.words) if part in seen else ""
+        rows.append(
+            f'<tr><th scope="row">{escape(part.label)}</th><td class=number>{escape(part.shown)}</td><td>{words}</td></tr>'
+        )
+    whose = "of the other rows, " if assessment.test.rest is not None else ""
+    caption = f"Combined test {whose}p {test.shown}, and what each part of it saw"
+    head = '<th scope="col">part of the test</th><th scope="col" class="number">p alone</th><th scope="col">what it saw</th>'
+    return (
+        f'<div class="scroll"><table><caption>{_unbroken(escape(caption))}</caption><thead><tr>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
     )
 
@@ -173,7 +196,7 @@ def _groups(assessment: Assessment, *, sortable: bool = True) -> str:
     head = "".join(f'<th scope="col"{_right(i)}>{button.format(name)}</th>' for i, name in enumerate(names))
     rows = [_group_row(each) for each in assessment.groups.ranked()[:_GROUPS]]
     hidden = len(assessment.groups) - len(rows)
-    caption = "Tests of each group; adjusted p-values hold for all groups together (Holm)."
+    caption = "The combined test of each group; adjusted p-values hold for all groups together (Holm)."
     if hidden:
         caption += f" {hidden} groups with larger p-values are not listed."
     return (
@@ -209,6 +232,7 @@ def _method(assessment: Assessment, source: str) -> str:
     settings = [
         ("rows used", str(assessment.n)),
         ("test", f"{test.statistic}, {test.method}: {test.reason}"),
+        *([] if assessment.gap is None else [("worst range", _gap(assessment.gap))]),
         ("level of intervals", f"{assessment.level:g}"),
         ("intervals", assessment.interval.method),
         ("seed", str(assessment.seed)),
@@ -227,6 +251,12 @@ def _curve_words(curve: LocalCurve) -> str:
     if curve.dots:
         return "few scores, each by itself"
     return f"local linear, Gaussian kernel, bandwidth {curve.bandwidth:.6g}{_unit(curve)} by leave-one-out cross-validation"
+
+
+def _gap(gap: WorstGap) -> str:
+    """What is known of the range that is off the most."""
+    observed, estimated, at_least = (show_points(each) for each in (gap.observed, gap.estimated, gap.at_least))
+    return f"off by {observed} points as observed, by {estimated} as estimated, by {at_least} at least, whichever was chosen"
 
 
 def _embedded(assessment: Assessment) -> str:
