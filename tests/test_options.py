@@ -173,6 +173,7 @@ WRONG: dict[str, tuple[object, ...]] = {
     "bandwidth": ("x", 0, -1, [1], 1j, Silent()),
     "bins": (0, 2.5, "15", [0], [None], 2**14 + 1, Silent()),
     "by": (1, 2.5, [None], [1], object(), Silent()),
+    "cluster": (1, 2.5, [None], [1], object(), Silent()),
     "classes": (3, "ab", [["a"], ["b"]], [None, 1], {"a", "b"}, Silent()),
     "closed": WORDS,
     "curve": NUMBERS,

@@ -68,6 +68,7 @@ class Comparison:
 
     def ranks(self, metric: str) -> dict[str, int]:
         """One more than the number of predictors that are better by this metric beyond chance, in ascending order."""
+        self._require(metric)
         better = [(each.b, each.a) if each.value < 0 else (each.a, each.b) for each in self.differences_of(metric)]
         beaten = [worse for worse, _ in better]
         values = self.values[metric]
@@ -76,7 +77,12 @@ class Comparison:
 
     def differences_of(self, metric: str) -> list[Difference]:
         """Those of a metric that are distinguishable."""
+        self._require(metric)
         return [each for each in self.differences if each.metric == metric and each.distinguishable]
+
+    def _require(self, metric: str) -> None:
+        if not isinstance(metric, str) or metric not in self.values:
+            raise InputError(f"metric: {show(metric)} is not one of those compared, {', '.join(self.values)}.")
 
     def __repr__(self) -> str:
         verdict = textwrap.fill(_cut(self.verdict, 600), width=WIDTH)

@@ -108,6 +108,7 @@ CLEAN: dict[str, Callable[[World], Any]] = {
     "group": lambda w: None,
     "k": lambda w: 2,
     "kind": lambda w: "binned",
+    "alpha": lambda w: 0.05,
     "level": lambda w: 0.9,
     "mass": lambda w: W,
     "memory_limit": lambda w: "1GB",

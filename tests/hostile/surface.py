@@ -80,7 +80,7 @@ def _assessment() -> Any:
 
 @cache
 def _comparison() -> Any:
-    return trueness.compare(Y, {"a": F, "b": RIVAL}, metrics=["ecce_r"])
+    return trueness.compare(Y, {"a": F, "b": RIVAL}, metrics=["binned_ece", "ecce_r"])
 
 
 @dataclass(frozen=True, kw_only=True)

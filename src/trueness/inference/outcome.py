@@ -5,6 +5,7 @@ from typing import Any
 
 from trueness._json import plain
 from trueness._text import show_pvalue
+from trueness.options import check_share
 
 _SELDOM = ("contradictions", "rest", "parts", "clusters")  # fields that are listed where they say something
 WAVES = "waves"
@@ -106,12 +107,9 @@ class CalibrationTest:
         others = "" if self.rest is None else f"; others {self.rest.shown.removeprefix('= ')}"
         return f" ({self.contradictions} certain and wrong{others})" if self.contradictions else ""
 
-    def part(self, name: str) -> TestPart | None:
-        """One of its parts."""
-        return next((part for part in self.parts if part.name == name), None)
-
     def seen(self, alpha: float) -> tuple[TestPart, ...]:
         """The parts that saw something, the strongest evidence first; none where all together did not."""
+        check_share("alpha", alpha)
         return tuple(part for part in self.parts if part.pvalue < alpha) if self.pvalue < alpha else ()
 
     def to_dict(self) -> dict[str, Any]:
