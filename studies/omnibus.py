@@ -1,4 +1,8 @@
-"""Which tests to combine: size and power of each and of joint smallest p-values. python -m studies.omnibus --help."""
+"""Size and power of every test and of their combination, as a part of the study, and which tests to combine.
+
+`python -m studies --only "size of every part" --only "power of every part"` measures what users get;
+`python -m studies.omnibus` other combinations, on fewer draws.
+"""
 
 from typing import Any
 
@@ -6,12 +10,21 @@ import click
 import numpy as np
 from scipy.special import expit, logit
 
+from studies import peers, shared
+from studies.share import Share
+from trueness import calibration_test, summarize
 from trueness.data.sample import as_sample
 from trueness.inference.combination import joint_pvalue
-from trueness.inference.residual_statistics import PARTS
+from trueness.inference.evidence import evidence
+from trueness.inference.residual_statistics import PARTS, together
 from trueness.inference.simulation import null_draws
 
 ALPHA, GROUPS = 0.05, 512
+ROWS = 1000
+RESAMPLES = 499  # of the combined test; its size is exact for any number
+ALPHAS = (0.05, 0.01)
+BY_DRAWS = ("ecce_mad", "smooth_ece")  # besides the statistics of residuals
+TESTS = (*BY_DRAWS, *PARTS)
 Array = np.ndarray[Any, Any]
 
 COMBINATIONS = {
@@ -76,11 +89,96 @@ WORLDS: dict[str, tuple[int, Any]] = {
 }
 
 
+SIZES = (*WORLDS, "weights, n = 1000", "a summary, n = 1000", "uniform, n = 20")
+
+
+def size_cells() -> list[dict[str, Any]]:
+    """Calibrated worlds."""
+    return [{"scores": name, "n": WORLDS[name][0] if name in WORLDS else int(name.split()[-1])} for name in SIZES]
+
+
+def power_cells() -> list[dict[str, Any]]:
+    """What is off: alternatives, and rows of real data drawn with replacement."""
+    real = [f"{name.removeprefix('imagenet_')}, resampled" for name in (*shared.CLASSIFIERS, *shared.FURTHER)]
+    return [{"truth": name, "n": ROWS} for name in (*ALTERNATIVES, *real)]
+
+
+def once_size(cell: dict[str, Any], seed: int) -> dict[str, float]:
+    """p-values of one calibrated sample: of the combination and its parts."""
+    rng, n, name = np.random.default_rng(seed), cell["n"], cell["scores"]
+    f = WORLDS[name][1](rng, n) if name in WORLDS else rng.random(n)
+    y = (rng.random(n) < f).astype(int)
+    given: Any = (y, f)
+    if name.startswith("a summary"):
+        given = (summarize(y, f),)
+    weights = {"sample_weight": np.exp(rng.standard_normal(n))} if name.startswith("weights") else {}
+    test = calibration_test(*given, statistic="combined", resamples=RESAMPLES, rng=seed, **weights)
+    alone = calibration_test(*given, statistic="spiegelhalter", rng=seed, **weights)
+    return {"combined": test.pvalue, "spiegelhalter": alone.pvalue} | {part.name: part.pvalue for part in test.parts}
+
+
+def once_power(cell: dict[str, Any], seed: int) -> dict[str, float]:
+    """p-values of one sample that is off: of every test, the combination, and peers; nothing where the data are not here."""
+    rng, name = np.random.default_rng(seed), cell["truth"]
+    if name in ALTERNATIVES:
+        scores, truth = ALTERNATIVES[name]
+        f = scores(rng, cell["n"])
+        y = (rng.random(cell["n"]) < truth(f)).astype(int)
+    else:
+        data = next((each for each in shared.names() if name == f"{each.removeprefix('imagenet_')}, resampled"), None)
+        if data is None:
+            return {}
+        everything, scores = shared.load(data)
+        rows = rng.integers(len(scores), size=cell["n"])
+        y, f = everything[rows], scores[rows]
+    test = calibration_test(y, f, statistic="combined", resamples=RESAMPLES, rng=seed)
+    drawn = evidence(as_sample(y, f), metrics=BY_DRAWS, intervals=False, rng=seed)
+    found = {each: result.test.pvalue for each, result in zip(BY_DRAWS, drawn, strict=True) if result.test}
+    # Certainties that were wrong make p = 0; what has then no parts is a rejection by all.
+    parts = {part.name: part.pvalue for part in test.parts} or dict.fromkeys(PARTS, test.pvalue)
+    found |= {"spiegelhalter": calibration_test(y, f, statistic="spiegelhalter", rng=seed).pvalue} | parts
+    return (
+        {each: found[each] for each in TESTS}
+        | {"combined": test.pvalue}
+        | {each: pvalue(y, f) for each, pvalue in peers.tests().items()}
+    )
+
+
+def absent() -> list[str]:
+    """What the table of power has no figures of here, each with the reason."""
+    there = shared.names()
+    missing = [name.removeprefix("imagenet_") for name in (*shared.CLASSIFIERS, *shared.FURTHER) if name not in there]
+    data = [f"{', '.join(missing)}, resampled: their data are not here"] if missing else []
+    return data + ([] if peers.tests() else ["other packages' tests: probcal is not installed"])
+
+
+def size_shares(cell: dict[str, Any], what: str, values: list[float]) -> list[Share]:
+    """Rejections of calibrated models."""
+    return [
+        Share(
+            table="size of every part",
+            what=f"{what}, α = {alpha}",
+            world=cell["scores"].partition(", n =")[0],
+            n=cell["n"],
+            events=sum(p <= alpha + 1e-12 for p in values),
+            trials=len(values),
+            at_most=alpha,
+        )
+        for alpha in ALPHAS
+    ]
+
+
+def power_shares(cell: dict[str, Any], what: str, values: list[float]) -> list[Share]:
+    """Rejections of models that are off."""
+    events = sum(p <= ALPHA + 1e-12 for p in values)
+    return [Share(table="power of every part", what=what, world=cell["truth"], n=cell["n"], events=events, trials=len(values))]
+
+
 def pvalues(y: Array, f: Array, seed: int, draws: int) -> dict[str, float]:
     """Of every statistic, and of every combination on the same draws."""
     points = as_sample(y, f).points()
     points = points.merged(points.groups([], least=GROUPS))
-    values = dict(zip(PARTS, null_draws(points, [make(points) for make in PARTS.values()], seed, draws), strict=True))
+    values = dict(zip(PARTS, null_draws(points, together([make(points) for make in PARTS.values()]), seed, draws), strict=True))
     ranks = dict(zip(PARTS, joint_pvalue(list(values.values()))[1], strict=True))
     return ranks | {name: joint_pvalue([values[part] for part in parts])[0] for name, parts in COMBINATIONS.items()}
 

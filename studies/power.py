@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import chi2, norm
 
+from studies.share import Share
 from studies.size import TESTS
 from studies.worlds import truth
 from trueness.data.sample import as_sample
@@ -46,3 +47,11 @@ def once(cell: dict[str, Any], seed: int) -> dict[str, float]:
     results = evidence(as_sample(y, f), metrics=TESTS, intervals=False, rng=seed)
     ours = {name: each.test.pvalue for name, each in zip(TESTS, results, strict=True) if each.test}
     return ours | {"Spiegelhalter": spiegelhalter(y, f), "Hosmer-Lemeshow": hosmer_lemeshow(y, f)}
+
+
+def shares(cell: dict[str, Any], what: str, values: list[float]) -> list[Share]:
+    """Rejections at 0.05, of models that are off and of one that is not."""
+    events = sum(p <= ALPHA for p in values)
+    return [
+        Share(table="power", what=what, world="uniform", truth=cell["truth"], n=cell["n"], events=events, trials=len(values))
+    ]

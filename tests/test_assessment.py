@@ -1,11 +1,13 @@
 """The whole answer: verdict, table, groups and notes."""
 
 import json
+import math
 import os
 import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,11 +15,15 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from scipy.special import expit, logit
 
 import trueness
-from trueness import TruenessError, assess, compare, ecce, group_tests, summarize
+from trueness import TruenessError, assess, brownian, compare, ecce, group_tests, summarize
 from trueness.demo import make_demo
+from trueness.inference.gap import WorstGap
+from trueness.inference.outcome import CalibrationTest, TestPart
 from trueness.report import render_comparison
+from trueness.verdict import also, finding
 
 Y, P, TRUTH = make_demo()
 FEW = slice(1500)
@@ -26,7 +32,9 @@ FEW = slice(1500)
 def test_the_planted_error_is_found_and_named() -> None:
     found = assess(Y, P)
     assert found.significant
-    assert found.verdict.startswith("Over-confident: predictions between 0.60 and 0.90 are 9.2 points too high (ECCE-R p = ")
+    assert found.verdict.startswith(
+        "Over-confident: predictions between 0.60 and 0.90 are at least 6.5 points too high, estimated 8.8 (p = "
+    )
     assert found.error.worst.low == pytest.approx(0.60, abs=0.02)
     assert found.error.worst.high == pytest.approx(0.90, abs=0.02)
     assert found["smooth_ece"].value == trueness.smooth_ece(Y, P)
@@ -209,12 +217,74 @@ def test_the_range_begins_at_the_smallest_score_and_decides_the_word() -> None:
     rng = np.random.default_rng(0)
     p = rng.uniform(0.55, 0.74, 4000)
     y = rng.random(4000) < p - 0.15
+    told = "Over-confident: predictions between 0.55 and 0.74 are at least 14 points too high, estimated 16 ("
     for data in ((y, p), (summarize(y, p),)):
-        assert assess(*data).verdict.startswith("Over-confident: predictions between 0.55 and 0.74 are 16 points too high")
-    assert assess(np.ones(300), np.full(300, 0.5)).verdict.startswith("Too low: predictions of 0.50 are 50 points too low")
+        assert assess(*data).verdict.startswith(told)
+    half = assess(np.ones(300), np.full(300, 0.5)).verdict
+    assert re.match(r"Too low: predictions of 0\.50 are at least 4\d points too low, estimated \d\d \(", half)
     rare = rng.beta(2, 500, 40_000)
     verdict = assess(rng.random(40_000) < 1.5 * rare, rare).verdict
-    assert re.search(r"predictions between 0\.0\d\d\d and 0\.0\d\d\d are 0\.\d+ points too low", verdict)
+    words = r"predictions between 0\.0\d\d\d and 0\.0\d\d\d are at least 0\.\d+ points too low, estimated 0\.\d+ "
+    assert re.search(words, verdict)
+
+
+def test_over_and_under_confident_are_said_above_one_half_alone_and_never_against_the_slope() -> None:
+    worst = ecce([0] * 60 + [1] * 20, np.r_[np.full(40, 0.8), np.full(40, 0.9)]).worst
+    assert worst.first > 0.5
+    assert worst.mean_gap < 0
+    gap = WorstGap(observed=0.6, estimated=0.5, at_least=0.4)
+
+    def said(direction: str, place: str, first: float = 0.6) -> str:
+        parts = (
+            TestPart(name="ecce_r", value=0.3, pvalue=1e-9, log10_pvalue=-9, place="range", direction="too high"),
+            TestPart(name="cox", value=50, pvalue=1e-8, log10_pvalue=-8, place=place, direction=direction),
+        )
+        fields = {"statistic": "combined", "value": 9, "standardized": math.nan, "method": "simulated", "reason": "", "n": 80}
+        test = CalibrationTest(**fields, pvalue=1e-8, log10_pvalue=-8, parts=parts)
+        return finding(test, replace(worst, first=first), gap, alpha=0.05, high=None) + also(test, worst, alpha=0.05)
+
+    assert said("too extreme", "slope 0.71").startswith("Over-confident: ")
+    assert said("too extreme", "slope 0.71").endswith(" Also seen: slope 0.71: too extreme.")
+    assert said("too moderate", "slope 1.30").startswith(
+        "Too high: predictions between 0.60 and 0.90 are at least 40 points too"
+    )
+    assert said("too extreme", "slope 0.71", first=0.5).startswith("Too high: ")
+
+
+@pytest.mark.parametrize(
+    ("truth", "n", "words"),
+    [
+        (lambda f: expit(0.7 * logit(f)), 500, r"Too extreme: the calibration slope of the predictions is 0\.\d\d, where 1 is"),
+        (lambda f: expit(1.4 * logit(f)), 500, r"Too moderate: the calibration slope of the predictions is 1\.\d\d, where 1"),
+        (lambda f: f + 0.4 * f * (1 - f) * np.sin(8 * np.pi * f), 3000, r"waves"),
+    ],
+)
+def test_the_words_say_which_part_saw_it(truth, n, words) -> None:
+    rng = np.random.default_rng(3)
+    f = rng.random(n)
+    found = assess((rng.random(n) < truth(f)).astype(int), f)
+    assert found.significant
+    assert re.search(words, found.verdict), found.verdict
+    shown = repr(found)
+    assert all(part.label in shown for part in found.test.parts)
+    assert len(shown.splitlines()) <= 60
+
+
+def test_the_certain_gap_is_by_the_law_and_the_estimate_takes_the_floor_off_at_the_threshold() -> None:
+    rng = np.random.default_rng(0)
+    f = rng.random(4000)
+    y = (rng.random(4000) < np.clip(f - 0.1 * (f > 0.5), 0, 1)).astype(int)
+    found, error = assess(y, f), ecce(y, f)
+    sigma, share = math.sqrt(max((f * (1 - f)).sum(), ((y - f) ** 2).sum())) / 4000, error.worst.share
+    highest, usual = (float(brownian.range.isf(tail)) for tail in (0.025, 0.05))
+    assert found.gap.observed == abs(error.worst.mean_gap)
+    assert found.gap.at_least == pytest.approx((error.range - highest * sigma) / share, rel=1e-9)
+    noise = math.sqrt(8 / math.pi) * usual * sigma**2 / error.range
+    assert found.gap.estimated == pytest.approx((error.range - noise) / share, rel=1e-9)
+    few = assess(y[:200], f[:200])
+    assert 0 <= few.gap.at_least <= few.gap.estimated <= few.gap.observed
+    assert found.to_dict()["gap"]["at_least"] == found.gap.at_least
+    assert found.to_dict()["test"]["parts"][0]["words"]
 
 
 def test_words_and_figure_name_the_same_two_ends() -> None:
@@ -257,7 +327,7 @@ def test_a_certain_prediction_that_was_wrong_is_told_first_and_the_rest_is_teste
     assert nothing_else.test.explained == "0 (300 certain and wrong)"
     # Words, page and figure name one range, and groups say why their p is 0.
     assert found.located == others.error
-    assert f"Largest total error of the other rows: {others.error.worst.described}" in repr(found)
+    assert f"Largest total error of the other rows, as observed: {others.error.worst.described}" in repr(found)
     legend = found.plot().axes[1].get_legend_handles_labels()[1]
     assert [label for label in legend if label.startswith(others.error.worst.span)]
     assert any("2 certain and wrong left out" in label for label in legend)
@@ -282,7 +352,7 @@ def test_a_comparison_is_short_and_shows_in_a_notebook(tmp_path) -> None:
     found = compare(Y[FEW], {name: np.clip(P[FEW] + rng.normal(0, 0.05, 1500), 0, 1) for name in names})
     lines = repr(found).splitlines()
     assert max(map(len, lines)) <= 100
-    assert len(lines) <= 60
+    assert len(lines) <= 50
     assert all(f"name_{k}" in repr(found) for k in range(8))
     hostile = compare(Y[FEW], {"<script>alert(1)</script>": P[FEW], "b": P[FEW] / 2})
     for text in (hostile._repr_html_(), render_comparison(hostile, title="<i>")):

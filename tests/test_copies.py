@@ -53,7 +53,8 @@ def test_what_can_be_compared_stays_equal(make, make_copy):
 
 
 CURVES = {
-    "smooth": lambda: trueness.reliability_curve(Y, P),
+    "local": lambda: trueness.reliability_curve(Y, P),
+    "smooth": lambda: trueness.reliability_curve(Y, P, kind="smooth"),
     "binned": lambda: trueness.reliability_curve(Y, P, kind="binned"),
     "isotonic": lambda: trueness.reliability_curve(Y, P, kind="isotonic"),
     "cumulative": lambda: trueness.cumulative_curve(Y, P),
@@ -143,3 +144,20 @@ def test_recalibrators_and_errors():
         np.testing.assert_array_equal(make_copy(model).predict(P), model.predict(P))
         error = make_copy(InputError("in Python", shell="in the shell"))  # noqa: S604
         assert (str(error), error.shell) == ("in Python", "in the shell")
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_kept_by_a_result_cannot_be_written_to(weighted):
+    """Else its curves, worked out later, would be of other rows than its verdict."""
+    p, w = P.copy(), np.linspace(1, 2, 200) if weighted else None
+    assessment = trueness.assess(Y, p, sample_weight=w, metrics=["ecce_r"])
+    rows = assessment.data.given
+    columns = [column.chunk(0, 200) for column in (rows.f, rows.y, rows.w) if column is not None]
+    arrays = assessment.data.arrays
+    for array in [*columns, *(each for each in (arrays.f, arrays.y, arrays.w) if each is not None)]:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.5
+    for column in columns:
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            column.flags.writeable = True
+    p[0] = 0.5  # what was given stays the caller's own

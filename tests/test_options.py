@@ -169,9 +169,11 @@ NAMES = (5, 2.5, [None], {"a": 1}, np.array([1, 2]), Silent())
 WRONG: dict[str, tuple[object, ...]] = {
     "align": WORDS,
     "ax": (3, "x", [None], plt, Silent()),
+    "band": WORDS,
     "bandwidth": ("x", 0, -1, [1], 1j, Silent()),
     "bins": (0, 2.5, "15", [0], [None], 2**14 + 1, Silent()),
     "by": (1, 2.5, [None], [1], object(), Silent()),
+    "cluster": (1, 2.5, [None], [1], object(), Silent()),
     "classes": (3, "ab", [["a"], ["b"]], [None, 1], {"a", "b"}, Silent()),
     "closed": WORDS,
     "curve": NUMBERS,
@@ -247,7 +249,7 @@ def calls() -> dict[str, tuple[Callable[..., object], dict[str, object]]]:
     for owner in (summary, record):
         made[f"{type(owner).__name__}.save"] = (owner.save, {"path": "x.tns"})
         made[f"{type(owner).__name__}.load"] = (type(owner).load, {"path": "x.tns"})
-    for kind in ("smooth", "binned", "isotonic"):
+    for kind in ("local", "smooth", "binned", "isotonic"):
         made[f"{kind} curve"] = (trueness.reliability_curve(Y, F, kind=kind).plot, {})
         made[f"reliability_curve, {kind}"] = (trueness.reliability_curve, {**given, "kind": kind})
     made["cumulative curve"] = (trueness.cumulative_curve(Y, F).plot, {})

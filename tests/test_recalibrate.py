@@ -41,7 +41,7 @@ def test_predict_is_the_mean_of_the_samples() -> None:
 
 def test_the_curve_is_the_reliability_curve() -> None:
     model = SmoothRecalibrator().fit(P, Y)
-    curve = reliability_curve(Y, P)
+    curve = reliability_curve(Y, P, kind="smooth")
     assert model.bandwidth_ == curve.bandwidth
     np.testing.assert_allclose(np.interp(curve.score, model._t, model._curve), curve.outcome, atol=1e-12)
 

@@ -46,6 +46,8 @@ def cases() -> Iterator[Case]:
 
 def _curves() -> Iterator[Case]:
     options: tuple[Options, ...] = (
+        {"kind": "local", "rng": 0},
+        {"kind": "local", "bandwidth": 0.1, "scale": "logit", "band": "simultaneous", "level": 0.8},
         {"kind": "smooth", "rng": 0},
         {"kind": "smooth", "bandwidth": 0.1, "level": 0.8},
         {"kind": "binned"},

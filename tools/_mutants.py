@@ -487,8 +487,8 @@ _INFERENCE = (
     mutant(
         "significance-wrong-tail",
         "inference/significance.py",
-        "pvalue=max(law.sf(standardized), _SMALLEST)",
-        "pvalue=max(law.cdf(standardized), _SMALLEST)",
+        "pvalue=max(law.sf(standardized), SMALLEST)",
+        "pvalue=max(law.cdf(standardized), SMALLEST)",
         INFERENCE + "test_significance.py",
     ),
     mutant(
@@ -522,8 +522,8 @@ _INFERENCE = (
     mutant(
         "intervals-whole-alpha",
         "inference/intervals.py",
-        "normal_quantile(alpha / 2)",
-        "normal_quantile(alpha)",
+        "resampling.base, normal_quantile(alpha / 2)",
+        "resampling.base, normal_quantile(alpha)",
         INFERENCE + "test_intervals.py",
     ),
     mutant(
@@ -536,8 +536,8 @@ _INFERENCE = (
     mutant(
         "floor-median",
         "inference/floor.py",
-        "float(drawn.null.mean())",
-        "float(sorted(drawn.null)[len(drawn.null) // 2])",
+        "float(drawn.perfect.mean())",
+        "float(sorted(drawn.perfect)[len(drawn.perfect) // 2])",
         INFERENCE + "test_floor.py",
     ),
     mutant(
@@ -564,22 +564,22 @@ _INFERENCE = (
     mutant(
         "groups-one-seed-for-all",
         "inference/groups.py",
-        "seeds[place] >>",
-        "seeds[0] >>",
+        "of_stage[place] >>",
+        "of_stage[0] >>",
         INFERENCE + "test_groups.py",
     ),
     mutant(
         "differences-unpaired",
-        "inference/differences.py",
-        "(w**2 * (gap - mean) ** 2).sum()",
-        "(w**2 * ((loss_a - loss_a.mean()) ** 2 + (loss_b - loss_b.mean()) ** 2)).sum()",
+        "inference/mean_gaps.py",
+        "summed((self._gap - self.value) ** 2, square)",
+        "summed((self._a.own - self.values[0]) ** 2 + (self._b.own - self.values[1]) ** 2, square)",
         INFERENCE + "test_differences.py",
     ),
     mutant(
         "differences-bounds-from-the-wrong-ends",
         "inference/differences.py",
-        '"low": a.low - b.high, "high": a.high - b.low',
-        '"low": a.low - b.low, "high": a.high - b.high',
+        "first.low - second.high, first.high - second.low",
+        "first.low - second.low, first.high - second.high",
         INFERENCE + "test_differences.py",
     ),
 )
@@ -592,15 +592,19 @@ _RESULTS = (
         "points.score[first]]",
         "tests/curves",
     ),
+    mutant("curves-exact-whole-alpha", "curves/limits.py", "n - ones + 1, alpha / 2)", "n - ones + 1, alpha)", "tests/curves"),
     mutant(
-        "curves-exact-whole-alpha", "curves/binned_curve.py", "n - ones + 1, alpha / 2)", "n - ones + 1, alpha)", "tests/curves"
+        "plots-band-of-the-other-kind",
+        "plots/draw.py",
+        "ax.fill_between(curve.score, curve.confidence_low,",
+        "ax.fill_between(curve.score, curve.consistency_low,",
+        "tests/plots",
     ),
-    mutant("plots-band-of-the-other-kind", "plots/draw.py", "curve.confidence_low,", "curve.consistency_low,", "tests/plots"),
     mutant(
         "verdict-too-high-for-too-low",
         "verdict.py",
-        "too {'high' if worst.mean_gap < 0 else 'low'}",
-        "too {'high' if worst.mean_gap > 0 else 'low'}",
+        'return "high" if worst.mean_gap < 0 else "low"',
+        'return "high" if worst.mean_gap > 0 else "low"',
         "tests/test_assessment.py",
     ),
     mutant(
@@ -627,8 +631,8 @@ _RESULTS = (
     mutant(
         "report-comparison-unescaped",
         "report/compare.py",
-        "{escape(first)}</th>",
-        "{first}</th>",
+        "{escape(row[_named(head)])}</th>",
+        "{row[_named(head)]}</th>",
         "tests/report",
     ),
     mutant(

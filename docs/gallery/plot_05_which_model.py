@@ -29,8 +29,9 @@ predictions = {
 }
 
 # %%
-# Intervals of differences say which pairs the rows can tell apart. Brier score and log loss stand beside the calibration
-# errors: a model may be better calibrated and worse.
+# Calibration errors and scores are different questions, so they are ranked apart: a model may be better calibrated and worse.
+# Two share a rank where chance could explain the order. Below stand the differences: both models saw the same rows, so the
+# noise they share cancels, and the last column allows for the number of differences looked at.
 
 found = trueness.compare(
     y_test, predictions, metrics=["smooth_ece", "ecce_r", "brier_score", "log_loss"]

@@ -26,7 +26,13 @@ print(f"SmoothECE       {trueness.smooth_ece(happened, claimed):.5f}")
 print(f"perfect model   {trueness.noise_floor(happened, claimed, rng=0):.5f}")
 
 # %%
-# For a diagram, group the scores by their quantiles and use logarithmic axes: 0.001 and 0.002 then lie apart.
+# The diagram's axes go as far as the scores do, and the curve is smoothed on the scale of logits.
+
+trueness.reliability_curve(happened, claimed, rng=0).plot()
+plt.show()
+
+# %%
+# To see the smallest scores, too, group them by their quantiles and use logarithmic axes: 0.001 and 0.002 then lie apart.
 
 curve = trueness.reliability_curve(
     happened, claimed, kind="binned", strategy="quantile", bins=12

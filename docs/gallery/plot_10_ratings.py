@@ -15,11 +15,12 @@ said = rng.binomial(10, rng.beta(1.5, 1.5, 4_000)) / 10
 happened = rng.random(4_000) < 0.08 + 0.84 * said  # says 0 and 100 % too readily
 
 # %%
-# With eleven scores there is nothing to choose: one bin a score.
+# With eleven scores there is nothing to choose: a dot a score, with its interval. The grey bars are where all dots would lie
+# if the ratings were right.
 
-curve = trueness.reliability_curve(happened, said, kind="binned", bins=11)
+curve = trueness.reliability_curve(happened, said)
 ax = curve.plot()
-ax.set_title("one bin a rating")
+ax.set_title("a dot a rating")
 plt.show()
 
 # %%

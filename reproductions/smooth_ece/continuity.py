@@ -107,7 +107,7 @@ def _draw(lab: Lab, three: tuple[Rows, ...]) -> None:
             top.set_xlabel("prediction")
             top.set_ylabel("outcome")
             top.set_title(f"distribution {column + 1}")
-            smooth: Any = trueness.reliability_curve(*rows)
+            smooth: Any = trueness.reliability_curve(*rows, kind="smooth")
             binned: Any = trueness.reliability_curve(*rows, kind="binned", bins=BINS)
             smooth.plot(middle).set_title(f"SmoothECE {smooth.smooth_ece:.3f}")
             binned.plot(bottom).set_title(f"ECE, {BINS} bins: {binned.binned_ece:.3f}")

@@ -83,7 +83,7 @@ def figure_2d(lab: Lab) -> Iterator[Finding]:
     yield from _pair(lab, "figure-2d", rows, truth=sine_truth)
     slope = 1 - 0.8 * math.pi  # of f + 0.1 sin(8πf) at f = 1/8
     yield claim("the true line is not monotone", "falls in places", f"its slope at 1/8 is {slope:.3f}", holds=slope < 0)
-    curve: Any = trueness.reliability_curve(*rows)
+    curve: Any = trueness.reliability_curve(*rows, kind="smooth")
     rising = np.diff(curve.outcome) > 0
     agree = float(np.mean(rising == (np.diff(sine_truth(curve.score)) > 0)))
     peaks = int(np.sum(rising[:-1] & ~rising[1:]))
@@ -115,7 +115,7 @@ def _pair(lab: Lab, name: str, rows: Rows, truth: Any = None) -> Iterator[Findin
     """Draw the two diagrams, and hold the smooth one to its own bandwidth."""
     bins = cross_validated_bins(rows)
     binned: Any = trueness.reliability_curve(*rows, kind="binned", bins=bins)
-    smooth: Any = trueness.reliability_curve(*rows)
+    smooth: Any = trueness.reliability_curve(*rows, kind="smooth")
     titles = (f"binned: ECE {binned.binned_ece:.3f} with {bins} bins", "smooth")
     with lab.figure(name, height=3.55) as figure:
         for ax, curve, title in zip(figure.subplots(1, 2), (binned, smooth), titles, strict=True):

@@ -116,6 +116,6 @@ def _draw(lab: Lab, rows: Rows, model: trueness.SmoothRecalibrator) -> None:
         left.set_aspect("equal")
         left.set_title("fitted rows")
         left.legend(loc="upper left")
-        trueness.reliability_curve(fresh.y, after).plot(right)
+        trueness.reliability_curve(fresh.y, after, kind="smooth").plot(right)
         right.set_title("fresh rows")
         right.set_xlabel("recalibrated prediction κ(f)")

@@ -48,6 +48,13 @@ def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return array if isinstance(owner, bytes) else np.ndarray(array.shape, array.dtype, buffer=array.tobytes())
 
 
+def read_only(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """The same memory, not to be written to by mistake; its owner still may."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def column(compute: Callable[[Any], NDArray[Scalar]]) -> "cached_property[NDArray[Scalar]]":
     """A column that is made when it is first asked for, kept, and cannot be written to."""
 

@@ -44,6 +44,33 @@ def number(x: float) -> str:
     return f"{x:.4f}" if x == 0 or x >= 0.00095 else f"{x:.2e}"
 
 
+def show_points(gap: float) -> str:
+    """A gap between predictions and outcomes in percentage points, without its sign.
+
+    Examples
+    --------
+    >>> show_points(-0.0916), show_points(0.0123), show_points(1)
+    ('9.2', '1.2', '100')
+    """
+    points = 100 * abs(gap)
+    return f"{points:.0f}" if points >= 99.5 else f"{points:.2g}"
+
+
+def unlike_one(slope: float) -> str:
+    """A slope with two digits, or as many more as tell it from 1.
+
+    Examples
+    --------
+    >>> unlike_one(0.7136), unlike_one(0.99953)
+    ('0.71', '0.9995')
+    """
+    for digits in range(2, 16):
+        text = f"{slope:.{digits}f}"
+        if slope == 1 or float(text) != 1:
+            return text
+    return repr(slope)
+
+
 def percent(level: float) -> str:
     """A level as people say it.
 
@@ -72,11 +99,17 @@ def score_range(low: float, high: float, *, from_start: bool = False, to_end: bo
     --------
     >>> score_range(0.6, 0.9), score_range(0.0012, 0.0034), score_range(0.5, 0.9999)
     (('0.60', '0.90'), ('0.0012', '0.0034'), ('0.50', '0.9999'))
+    >>> score_range(0.3000001, 0.3000004)
+    ('0.3000001', '0.3000004')
     >>> score_range(0.0012, 0.9999, from_start=True, to_end=True)
     ('0.00', '1.00')
     """
     digits = 2 if high - low >= 0.1 or high == low == round(low, 2) else 4
-    return _end(low, digits, 0.0 if from_start else None), _end(high, digits, 1.0 if to_end else None)
+    for more in range(digits, 17):
+        ends = _end(low, more, 0.0 if from_start else None), _end(high, more, 1.0 if to_end else None)
+        if low == high or ends[0] != ends[1]:
+            return ends
+    return repr(low), repr(high)
 
 
 def _end(value: float, digits: int, allowed: float | None) -> str:
@@ -85,3 +118,35 @@ def _end(value: float, digits: int, allowed: float | None) -> str:
         if float(text) in (value, allowed) or float(text) not in (0.0, 1.0):
             return text
     return repr(value)
+
+
+def even_ticks(low: float, high: float) -> list[float]:
+    """About five round numbers from low to high.
+
+    Examples
+    --------
+    >>> even_ticks(0.0, 0.031)
+    [0.0, 0.005, 0.01, 0.015, 0.02, 0.025, 0.03]
+    """
+    if high <= low:
+        return [low]
+    power = 10.0 ** math.floor(math.log10((high - low) / 5))
+    step = power * min((1, 2, 5, 10), key=lambda k: abs(k * power - (high - low) / 5))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
+
+
+def told_apart(values: Sequence[float]) -> list[str]:
+    """Numbers with as many decimals, two at least, as tell those that differ apart.
+
+    Examples
+    --------
+    >>> told_apart([0.0, 0.0012, 0.0049])
+    ['0.000', '0.001', '0.005']
+    """
+    different = len(set(values))
+    for decimals in range(2, 7):
+        texts = [f"{value:.{decimals}f}" for value in values]
+        if len(set(texts)) == different:
+            return texts
+    return [f"{value:.2g}" for value in values]

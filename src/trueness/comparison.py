@@ -1,6 +1,8 @@
 """Several predictors on the same rows: which is off by less, as far as the rows can tell."""
 
+import math
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -9,13 +11,14 @@ import numpy as np
 
 from trueness._frozen import FrozenMapping
 from trueness._json import plain
-from trueness._text import WIDTH, clean, number, percent, table
+from trueness._text import WIDTH, clean, number, percent, show_pvalue, table
 from trueness._values import show
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import copies
 from trueness.errors import InputError
 from trueness.inference.differences import SCORES, Difference, differences
 from trueness.inference.evidence import DEFAULT
+from trueness.inference.mean_gaps import SURE_ARE_RIGHT
 from trueness.inference.simulation import Progress
 from trueness.inputs.align import aligned
 from trueness.inputs.arguments import Reading, predictor_names
@@ -24,8 +27,10 @@ from trueness.metrics.registry import METRICS
 from trueness.options import check_level, check_names, check_progress, check_seed
 from trueness.summary.summary import Summary
 
-_PAIRS = 28  # differences that are printed
+_ERRORS = "Calibration errors: how far predictions are from what happens, 0 is best"
+_SCORES = "Scores: calibration and how well outcomes are told apart, lower is better"
 _SENTENCES = 3  # pairs of which each has its sentence
+_SCREEN = 40  # lines of a printed page
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,45 +49,79 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """Which pairs can be told apart, by the first metric."""
-        first = [each for each in self.differences if each.metric == self.differences[0].metric]
-        if len(first) <= _SENTENCES:
-            return " ".join(f"{_sentence(each)}." for each in first)
-        apart = [each for each in first if each.distinguishable]
-        same = f"{len(first) - len(apart)} of {len(first)} pairs are not distinguishable by {METRICS[first[0].metric].label}."
-        return " ".join([*(f"{_sentence(each)}." for each in apart), same])
+        """Which pairs can be told apart, by any of the calibration errors; by the scores where no error was asked for."""
+        told = self._of(scores=False) or self._of(scores=True)
+        pairs = list(dict.fromkeys((each.a, each.b) for each in told))
+        said = [_sentences([each for each in told if (each.a, each.b) == pair]) for pair in pairs]
+        if len(pairs) <= _SENTENCES:
+            return " ".join(f"{each}." for found in said for each in found)
+        apart = [f"{each}." for found, pair in zip(said, pairs, strict=True) if self._apart(told, pair) for each in found]
+        count = len(pairs) - sum(self._apart(told, pair) for pair in pairs)
+        return " ".join([*apart, f"{count} of {len(pairs)} pairs are not distinguishable by {_by(told)}."])
+
+    @staticmethod
+    def _apart(told: Sequence[Difference], pair: tuple[str, str]) -> bool:
+        return any(each.distinguishable for each in told if (each.a, each.b) == pair)
+
+    def _of(self, *, scores: bool) -> list[Difference]:
+        return [each for each in self.differences if (each.metric in SCORES) == scores]
+
+    def ranks(self, metric: str) -> dict[str, int]:
+        """One more than the number of predictors that are better by this metric beyond chance, in ascending order."""
+        self._require(metric)
+        better = [(each.b, each.a) if each.value < 0 else (each.a, each.b) for each in self.differences_of(metric)]
+        beaten = [worse for worse, _ in better]
+        values = self.values[metric]
+        order = sorted(self.names, key=lambda name: (beaten.count(name), _last_if_missing(values[name])))
+        return {name: 1 + beaten.count(name) for name in order}
+
+    def differences_of(self, metric: str) -> list[Difference]:
+        """Those of a metric that are distinguishable."""
+        self._require(metric)
+        return [each for each in self.differences if each.metric == metric and each.distinguishable]
+
+    def _require(self, metric: str) -> None:
+        if not isinstance(metric, str) or metric not in self.values:
+            raise InputError(f"metric: {show(metric)} is not one of those compared, {', '.join(self.values)}.")
 
     def __repr__(self) -> str:
         verdict = textwrap.fill(_cut(self.verdict, 600), width=WIDTH)
-        head, rows = self.value_table()
-        if len(table(head, rows).partition("\n")[0]) > WIDTH:  # many predictors: one a line
-            head = ("predictor", *self.values)
-            rows = [[clean(name, 14), *(number(values[name]) for values in self.values.values())] for name in self.names]
-        pair_head, pairs = self.difference_table()
-        shown = pairs[:_PAIRS]
-        more = f"\n… and {len(pairs) - len(shown)} more differences" if len(pairs) > len(shown) else ""
         notes = "".join("\n" + textwrap.fill(f"Note: {note}", width=WIDTH, subsequent_indent="  ") for note in self.notes)
-        return f"{verdict}\n\n{table(head, rows)}\n\n{table(pair_head, shown)}{more}\n\nn = {self.n}.{notes}"
+        values = [f"{title}\n{table(head, rows)}" for title, head, rows in self.value_tables()]
+        end = f"n = {self.n}.{notes}"
+        parts = self.difference_tables()
+        room = _SCREEN - sum(part.count("\n") + 2 for part in (verdict, *values, end)) - 5 * len(parts)
+        shares = _shares(max(room, 2 * len(parts)), [len(rows) for _, _, rows in parts])
+        found = []
+        for (title, head, rows), share in zip(parts, shares, strict=True):
+            more = f"\n… and {len(rows) - share} more" if len(rows) > share else ""
+            found.append(f"{title}\n{table(head, rows[:share])}{more}")
+        return "\n\n".join([verdict, *values, *found, end])
 
-    def value_table(self) -> tuple[Sequence[str], list[list[str]]]:
-        """Each metric of each predictor, as text: the head and the rows."""
-        rows = [
-            [METRICS[metric].label, *(number(values[name]) for name in self.names)] for metric, values in self.values.items()
+    def value_tables(self) -> list[tuple[str, Sequence[str], list[list[str]]]]:
+        """Calibration errors and scores of each predictor, ranked, as text: title, head and rows of each table."""
+        return [
+            (title, ("rank", "predictor", *(METRICS[metric].label for metric in metrics)), self._ranked(metrics))
+            for title, metrics in self._headings(_ERRORS, _SCORES)
         ]
-        return ("metric", *(clean(name, 24) for name in self.names)), rows
 
-    def difference_table(self) -> tuple[Sequence[str], list[list[str]]]:
-        """The difference of every pair, as text: the head and the rows."""
-        rows = [
-            [
-                f"{clean(each.a, 16)} − {clean(each.b, 16)}",
-                METRICS[each.metric].label,
-                _span(each),
-                "yes" if each.distinguishable else "no",
-            ]
-            for each in self.differences
+    def difference_tables(self) -> list[tuple[str, Sequence[str], list[list[str]]]]:
+        """The difference of every pair under the same headings, as text: title, head and rows of each table."""
+        head = ("difference", "metric", "value", f"{percent(self.level)} interval", "p", "p, Holm")
+        return [
+            (title, head, [_row(each) for each in self.differences if each.metric in metrics])
+            for title, metrics in self._headings("Differences of calibration errors", "Differences of scores")
         ]
-        return ("difference", "metric", f"{percent(self.level)} interval", "distinguishable"), rows
+
+    def _headings(self, *titles: str) -> list[tuple[str, list[str]]]:
+        kinds = [[metric for metric in self.values if (metric in SCORES) == scores] for scores in (False, True)]
+        return [(title, metrics) for title, metrics in zip(titles, kinds, strict=True) if metrics]
+
+    def _ranked(self, metrics: Sequence[str]) -> list[list[str]]:
+        return [
+            [str(rank), clean(name, 16), *(number(self.values[metric][name]) for metric in metrics)]
+            for name, rank in self.ranks(metrics[0]).items()
+        ]
 
     def _repr_html_(self) -> str:
         from trueness.report.compare import notebook_comparison
@@ -96,7 +135,13 @@ class Comparison:
         write_comparison(self, path, title=title)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything that was found, safe for JSON."""
+        """Everything that was found, safe for JSON.
+
+        ``verdict``, ``n`` (rows used), ``rows_in``, ``level``, ``seed``, ``notes``; ``values`` and ``ranks`` by metric and
+        predictor; ``differences``, each with ``metric``, ``a``, ``b``, ``value_a``, ``value_b``, ``value`` (a less b), ``low``,
+        ``high``, ``level``, ``pvalue``, ``adjusted_pvalue``, ``distinguishable`` and ``method``. None stands for what is not
+        finite: no interval, or a log loss that is infinite.
+        """
         return {
             "verdict": self.verdict,
             "n": self.n,
@@ -104,6 +149,7 @@ class Comparison:
             "level": self.level,
             "seed": self.seed,
             "values": {metric: {name: plain(value) for name, value in row.items()} for metric, row in self.values.items()},
+            "ranks": {metric: self.ranks(metric) for metric in self.values},
             "differences": [{key: plain(value) for key, value in each.to_dict().items()} for each in self.differences],
             "notes": list(self.notes),
         }
@@ -119,17 +165,67 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _span(each: Difference) -> str:
-    return "–" if np.isnan(each.low) else f"{each.low:+.4f} to {each.high:+.4f}"
+def _on_intervals(pairs: Sequence[Difference]) -> list[str]:
+    """What intervals take for granted, and why some cannot be had."""
+    notes = []
+    for metric in dict.fromkeys(each.metric for each in pairs):
+        label, own = METRICS[metric].label, [each for each in pairs if each.metric == metric]
+        reasons = Counter(each.method.partition(":")[0] for each in own if not math.isfinite(each.low))
+        notes += [f"{label}: no interval for {count} of {len(own)} pairs: {why}" for why, count in reasons.items()]
+        if any(each.method.endswith(SURE_ARE_RIGHT) for each in own):
+            notes.append(f"{label}: {SURE_ARE_RIGHT}, for what they would lose has no bound")
+    return notes
 
 
-def _sentence(each: Difference) -> str:
-    label = METRICS[each.metric].label
-    a, b = clean(each.a), clean(each.b)
-    if not each.distinguishable:
-        return f"{a} and {b} are not distinguishable by {label}"
-    better, worse = (a, b) if each.high < 0 else (b, a)
-    return f"{better} is off by less than {worse} ({label})"
+def _last_if_missing(value: float) -> tuple[bool, float]:
+    return (math.isnan(value), value)
+
+
+def _shares(room: int, lengths: Sequence[int]) -> list[int]:
+    """Lines of each of some tables: alike, what one does not need for the others."""
+    shares = [0] * len(lengths)
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        left = sum(1 for share in shares if not share)
+        shares[place] = min(lengths[place], (room - sum(shares)) // left)
+    return shares
+
+
+def _row(each: Difference) -> list[str]:
+    names, label = f"{clean(each.a, 16)} − {clean(each.b, 16)}", METRICS[each.metric].label
+    if math.isnan(each.low):
+        return [names, label, _signed(each.value), "–", "–", "–"]
+    ps = [_pvalue(each.pvalue), _pvalue(each.adjusted_pvalue)]
+    return [names, label, _signed(each.value), f"{_signed(each.low)} to {_signed(each.high)}", *ps]
+
+
+def _signed(x: float) -> str:
+    return f"{x:+.4f}" if x == 0 or not math.isfinite(x) or abs(x) >= 0.00095 else f"{x:+.1e}"
+
+
+def _pvalue(p: float) -> str:
+    return show_pvalue(p, math.log10(p) if p > 0 else -math.inf)
+
+
+def _by(told: Sequence[Difference]) -> str:
+    metrics = list(dict.fromkeys(each.metric for each in told))
+    if len(metrics) == 1:
+        return METRICS[metrics[0]].label
+    return f"any of {len(metrics)} {'scores' if metrics[0] in SCORES else 'calibration errors'}"
+
+
+def _sentences(pair: Sequence[Difference]) -> list[str]:
+    """One pair: the metric that tells best which of the two is better, and the best of those that say the contrary."""
+    a, b = clean(pair[0].a), clean(pair[0].b)
+    said = []
+    for sign in (-1, 1):
+        sure = [each for each in pair if each.distinguishable and each.value * sign > 0]
+        if sure:
+            best = min(sure, key=lambda each: each.adjusted_pvalue)
+            better, worse = (a, b) if sign < 0 else (b, a)
+            what = f"has a lower {METRICS[best.metric].label} than" if best.metric in SCORES else "is off by less than"
+            by = "" if best.metric in SCORES else f"{METRICS[best.metric].label}, "
+            said.append((best.adjusted_pvalue, f"{better} {what} {worse} ({by}p = {_pvalue(best.adjusted_pvalue)})"))
+    return [text for _, text in sorted(said)] or [f"{a} and {b} are not distinguishable by {_by(pair)}"]
 
 
 def compare(
@@ -157,26 +253,40 @@ def compare(
     level : float
         Level of each difference's interval, a fraction; it holds also when both predictors are perfect.
     rng : int, numpy Generator or None
-        Randomness; a fixed seed by default.
+        Randomness, which of all metrics `weak_calibration_error` alone needs; a fixed seed by default.
     nan : {"raise", "drop"}
         Refuse missing values, or drop every row in which any predictor has one.
     pos_label : object, optional
         The one value of the outcomes that means the event.
     metrics : sequence of str
-        Which metrics to compare; the verdict is by the first.
+        Which metrics to compare: calibration errors, and the scores "brier_score" and "log_loss". The tables are ranked by
+        the first of each kind; the verdict is by all calibration errors, or by scores where they alone are asked for.
     progress : callable, optional
         Called with the predictors done and the predictors in all.
 
     Returns
     -------
     Comparison
+        With ``values``, ``ranks(metric)`` and ``differences``: each with ``metric``, ``a``, ``b``, ``value``, ``low`` and
+        ``high``, ``pvalue`` of no difference, ``adjusted_pvalue`` (Holm's, over all differences here) and ``method``. NaN
+        stands for an interval that cannot be had, and ``method`` says why.
+
+    Notes
+    -----
+    Intervals are paired: noise that two predictors share cancels, and one against itself gets exactly 0, [0, 0] and p = 1. A
+    difference is distinguishable when its adjusted p-value is below 1 − level. Scores have no interval unless at least 10 rows
+    of either outcome, equally important ones, tell the predictors apart.
+
+    References
+    ----------
+    S. Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6.
 
     Examples
     --------
     >>> from trueness.demo import make_demo
     >>> y_true, y_prob, truth = make_demo()
     >>> compare(y_true, {"model": y_prob, "truth": truth}, metrics=["ecce_r"]).verdict
-    'truth is off by less than model (ECCE-R).'
+    'truth is off by less than model (ECCE-R, p = 9e-08).'
     """
     rows = read_predictors(y_true, predictions, sample_weight, Reading(nan=nan, pos_label=pos_label))
     return compare_rows(rows, level=level, rng=rng, metrics=metrics, progress=progress)
@@ -202,6 +312,7 @@ def compare_rows(
     for each in pairs:
         values[each.metric] |= {each.a: each.value_a, each.b: each.value_b}
     first = next(iter(rows.values()))
+    on_rows = [note for each in rows.values() for note in each.summary().notes_on_rows]
     return Comparison(
         names=tuple(rows),
         values=FrozenMapping({metric: FrozenMapping(row) for metric, row in values.items()}),
@@ -209,7 +320,7 @@ def compare_rows(
         level=level,
         n=len(first.arrays.f),
         seed=seed,
-        notes=tuple(dict.fromkeys([*left_out, *(note for each in rows.values() for note in each.summary().notes_on_rows)])),
+        notes=tuple(dict.fromkeys([*left_out, *on_rows, *_on_intervals(pairs)])),
         rows_in=len(next(iter(predictions.values())).given),
         predictions=FrozenMapping(rows),
     )

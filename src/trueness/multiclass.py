@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from trueness._types import Floats
+from trueness._types import Floats, Values
 from trueness._values import show
 from trueness.errors import InputError
 from trueness.inputs.classes import blocks, read_labels, read_table
@@ -23,8 +23,8 @@ Labels = NDArray[np.int8]
 
 
 def top_label(
-    y_true: Any,
-    proba: Any,
+    y_true: Values,
+    proba: Values,
     *,
     classes: Sequence[Hashable] | None = None,
     ties: Ties = "all",
@@ -74,8 +74,8 @@ def top_label(
 
 
 def top_k(
-    y_true: Any,
-    proba: Any,
+    y_true: Values,
+    proba: Values,
     k: int,
     *,
     classes: Sequence[Hashable] | None = None,
@@ -126,7 +126,7 @@ def top_k(
 
 
 def one_vs_rest(
-    y_true: Any, proba: Any, *, classes: Sequence[Hashable] | None = None, from_logits: bool = False
+    y_true: Values, proba: Values, *, classes: Sequence[Hashable] | None = None, from_logits: bool = False
 ) -> dict[Any, tuple[Labels, Floats]]:
     r"""One binary problem for each class: did it come true, and with what probability was it expected?
 

@@ -66,6 +66,13 @@ def check_level(level: object, highest: float = _HIGHEST_LEVEL) -> float:
     return float(level)
 
 
+def check_share(name: str, value: object) -> float:
+    """A fraction between 0 and 1, neither of them."""
+    if not _is_real(value) or not 0 < value < 1:
+        raise InputError(f"{name}: {show(value)} is not a fraction in (0, 1). Pass for example 0.05.")
+    return float(value)
+
+
 def check_count(name: str, value: object) -> int:
     """A positive whole number, such as that of draws."""
     if not _is_integer(value) or value < 1:

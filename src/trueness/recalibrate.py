@@ -4,7 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from trueness._types import Floats
+from trueness._types import Floats, Rng, Values
 from trueness.curves.smooth_curve import smooth_curve
 from trueness.data.row_sample import RowSample
 from trueness.errors import InputError
@@ -44,7 +44,7 @@ class SmoothRecalibrator:
     def __init__(self, bandwidth: float | None = None) -> None:
         self.bandwidth = bandwidth
 
-    def fit(self, y_prob: Any, y_true: Any, sample_weight: Any = None) -> Self:
+    def fit(self, y_prob: Values, y_true: Values, sample_weight: Values | None = None) -> Self:
         """Learn the smooth curve from predictions and outcomes; note the order, which is scikit-learn's (X, y)."""
         bandwidth = None if self.bandwidth is None else check_bandwidth(self.bandwidth, largest=WIDEST)
         data = RowSample(read_rows(y_true, y_prob, sample_weight))
@@ -58,17 +58,17 @@ class SmoothRecalibrator:
         self._mean = np.clip(smoothed_nodes(self._curve, self.bandwidth_), 0.0, 1.0)
         return self
 
-    def predict(self, y_prob: Any) -> Floats:
+    def predict(self, y_prob: Values) -> Floats:
         """The mean of the recalibrated prediction: an array in the order of the rows, whatever they were kept in."""
         return np.interp(self._checked(y_prob), self._t, self._mean)
 
-    def sample(self, y_prob: Any, *, rng: Any = None) -> Floats:
+    def sample(self, y_prob: Values, *, rng: Rng = None) -> Floats:
         """The randomised prediction of the theorem; pass a seed for the same draw again."""
         f = self._checked(y_prob)
         noise = np.random.default_rng(check_seed(rng)).standard_normal(len(f))
         return np.interp(_reflected(f + self.bandwidth_ * noise), self._t, self._curve)
 
-    def _checked(self, y_prob: Any) -> Floats:
+    def _checked(self, y_prob: Values) -> Floats:
         if not hasattr(self, "bandwidth_"):
             raise _not_fitted()
         return read_predictions(y_prob)

@@ -1,35 +1,88 @@
 """What an assessment says in words: first what the test says, how large the error is, and where; last its notes."""
 
-from trueness._text import number
+from collections.abc import Sequence
+
+from trueness._text import number, show_points
 from trueness.data.certainties import Contradictions
 from trueness.inference.evidence import Evidence
-from trueness.metrics.cumulative import CumulativeError, WorstInterval
+from trueness.inference.gap import WorstGap
+from trueness.inference.outcome import WAVES, CalibrationTest, TestPart
+from trueness.metrics.cumulative import WorstInterval
 from trueness.summary.ruler import SLOTS
 from trueness.summary.spans import from_cells
 from trueness.summary.summary import Summary
 
+RANGE = "ecce_r"  # the part that knows of a range
 _NOTHING = 1e-300
 
 
-def finding(error: CumulativeError, *, significant: bool, high: float | None) -> str:
+def finding(
+    test: CalibrationTest, worst: WorstInterval | None, gap: WorstGap | None, *, alpha: float, high: float | None
+) -> str:
     """What was found; `high` is the largest SmoothECE that is not excluded, None where that is not known."""
-    if not significant or error.worst is None:
+    if not test.pvalue < alpha:
         rest = "" if high is None else f"; a SmoothECE up to {number(high)} is not excluded"
         return f"No miscalibration beyond noise was found, which does not show that there is none{rest}"
-    worst = error.worst
-    gap = 100 * abs(worst.mean_gap)
-    points = f"{gap:.0f}" if gap >= 99.5 else f"{gap:.2g}"
+    seen = test.seen(alpha) or test.parts[:1]
+    if worst is None or gap is None or all(part.name != RANGE for part in seen):
+        return _led_by(seen[0])
     low, high_end = worst.ends
     where = f"between {low} and {high_end}" if worst.high > worst.first else f"of {low}"
-    return f"{_way(worst)}: predictions {where} are {points} points too {'high' if worst.mean_gap < 0 else 'low'}"
+    way, estimate = _direction(worst), show_points(gap.estimated)
+    if gap.at_least > 0:
+        size = f"at least {show_points(gap.at_least)} points too {way}, estimated {estimate}"
+    else:
+        size = f"too {way}, by an estimated {estimate} points"
+    return f"{_way(worst, seen)}: predictions {where} are {size}"
 
 
-def _way(worst: WorstInterval) -> str:
-    """Above one half too high is over-confident, too low under-confident; elsewhere such words would say the opposite."""
-    low, high = worst.first, worst.high
-    if (low + high) / 2 < 0.55 or high - low > 0.75:
-        return "Too high" if worst.mean_gap < 0 else "Too low"
-    return "Over-confident" if worst.mean_gap < 0 else "Under-confident"
+def also(test: CalibrationTest, worst: WorstInterval | None, *, alpha: float) -> str:
+    """What else was seen beside that which the first sentence says; nothing where that is all."""
+    seen = test.seen(alpha)
+    lead = next((part for part in seen if part.name == RANGE), seen[0] if seen else None)
+    rest = [part.words for part in seen if part is not lead and _tells_more(part, lead, worst)]
+    return f" Also seen: {' · '.join(rest)}." if rest else ""
+
+
+def words_of(test: CalibrationTest, worst: WorstInterval | None, *, alpha: float) -> str:
+    """What was seen, in a few words; nothing where nothing was."""
+    seen = test.seen(alpha)
+    lead = next((part for part in seen if part.name == RANGE), seen[0] if seen else None)
+    return " · ".join(part.words for part in seen if part.words and (part is lead or _tells_more(part, lead, worst)))
+
+
+def _tells_more(part: TestPart, lead: TestPart | None, worst: WorstInterval | None) -> bool:
+    """Whether it says something of its own: groups of scores and trends do not, nor a place in the range that was named."""
+    if part.near is not None and worst is not None and lead is not None and lead.name == RANGE:
+        return not (worst.first <= part.near <= worst.high and part.direction == lead.direction)
+    return part.name == "cox" or part.near is not None or part.place == WAVES
+
+
+def _direction(worst: WorstInterval) -> str:
+    return "high" if worst.mean_gap < 0 else "low"
+
+
+def _way(worst: WorstInterval, seen: Sequence[TestPart]) -> str:
+    """Above one half too high is over-confident, too low under-confident; elsewhere, or where slopes say otherwise, such words
+    would say the opposite."""
+    way = _direction(worst)
+    denied = "too moderate" if way == "high" else "too extreme"
+    if worst.first <= 0.5 or any(part.direction == denied for part in seen):
+        return f"Too {way}"
+    return "Over-confident" if way == "high" else "Under-confident"
+
+
+def _led_by(part: TestPart) -> str:
+    """A sentence of what one part saw, where no range is known to be off."""
+    if part.name == "cox" and part.direction.startswith("too ") and part.place.startswith("slope"):
+        slope = part.place.removeprefix("slope").strip()
+        size = f" is {slope}, where 1 is right" if slope else " is not 1, as it should be"
+        return f"{part.direction.capitalize()}: the calibration slope of the predictions{size}"
+    if part.name == "cox" and part.direction:
+        return f"{part.direction.capitalize()}: predictions are {part.place} {part.direction}"
+    if part.name == "kernel" and part.direction:
+        return f"{part.direction.capitalize()} in places: predictions {part.place} are {part.direction}"
+    return f"Off in places: predictions are too high for some scores and too low for others ({part.words or part.name})"
 
 
 def certainties(wrong: Contradictions) -> str:

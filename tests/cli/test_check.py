@@ -38,5 +38,5 @@ def test_a_p_from_the_edges_of_cells_comes_with_a_note(tmp_path, capsys):
     trueness.summarize(np.arange(400) < 120, 0.3 + 1e-9 * np.arange(400)).save(path)
     assert main(["check", str(path), "--alpha", "0.01"]) == 0
     check, *notes = capsys.readouterr().out.splitlines()
-    assert check.startswith("ok    ECCE-R p")
+    assert check.startswith("ok    combined test p")
     assert any(note.startswith("note  scores share cells of the summary: ECCE-R may be as large as 0.42") for note in notes)

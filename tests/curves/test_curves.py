@@ -6,7 +6,7 @@ import brute
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import beta, binomtest
 
 import trueness
 from trueness import TruenessError, cumulative_curve, reliability_curve, summarize
@@ -39,11 +39,18 @@ def reflected(t, f, sigma):
     return total
 
 
+def wilson_by_hand(p, n):
+    """The two p₀ with (p − p₀)² = z²p₀(1 − p₀)/n."""
+    z = 1.959963984540054
+    ends = [np.roots([1 + z * z / k, -2 * q - z * z / k, q * q]).real for q, k in zip(p, n, strict=True)]
+    return np.clip(np.sort(ends, axis=1).T, 0, 1)
+
+
 @pytest.mark.parametrize("sigma", [None, 0.03, 0.7])
 @pytest.mark.parametrize("kind", KINDS)
 def test_smooth_curve_is_the_kernel_mean(kind, sigma) -> None:
     y, f, w = sample(kind)
-    curve = reliability_curve(y, f, bandwidth=sigma, sample_weight=w)
+    curve = reliability_curve(y, f, kind="smooth", bandwidth=sigma, sample_weight=w)
     assert curve.smooth_ece == pytest.approx(trueness.smooth_ece(y, f, sample_weight=w), rel=1e-12)
     assert curve.bandwidth == pytest.approx(curve.smooth_ece if sigma is None else sigma)
     w = np.ones(len(f)) if w is None else w
@@ -52,15 +59,15 @@ def test_smooth_curve_is_the_kernel_mean(kind, sigma) -> None:
     np.testing.assert_allclose(curve.density, near / w.sum(), rtol=1e-6, atol=1e-9)
     outcome = kernel @ (w * y) / near
     np.testing.assert_allclose(curve.outcome, outcome, rtol=1e-6, atol=1e-8)
-    error = 1.959964 * np.sqrt((kernel**2 * w**2 * (y - outcome[:, None]) ** 2).sum(axis=1)) / near
-    np.testing.assert_allclose(curve.confidence_high, np.clip(outcome + error, 0, 1), rtol=1e-6, atol=1e-7)
-    np.testing.assert_allclose(curve.confidence_low, np.clip(outcome - error, 0, 1), rtol=1e-6, atol=1e-7)
+    low, high = wilson_by_hand(outcome, near**2 / (kernel**2 @ w**2))
+    np.testing.assert_allclose(curve.confidence_high, high, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(curve.confidence_low, low, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("kind", ["plain", "ties", "weights"])
 def test_consistency_band_holds_the_curves_of_perfect_predictions(kind) -> None:
     y, f, w = sample(kind, n=200)
-    curve = reliability_curve(y, f, bandwidth=0.1, sample_weight=w)
+    curve = reliability_curve(y, f, kind="smooth", bandwidth=0.1, sample_weight=w)
     w = np.ones(len(f)) if w is None else w
     kernel = reflected(curve.score, f, 0.1) * w
     rng = np.random.default_rng(1)
@@ -73,13 +80,13 @@ def test_consistency_band_holds_the_curves_of_perfect_predictions(kind) -> None:
 
 def test_soft_labels_have_no_consistency_band() -> None:
     y, f, _ = sample("soft")
-    assert np.isnan(reliability_curve(y, f).consistency_low).all()
+    assert all(np.isnan(reliability_curve(y, f, kind=kind).consistency_low).all() for kind in ("local", "smooth"))
     assert len(reliability_curve(y, f, kind="isotonic").consistency_low) == 0
 
 
 def test_a_summary_gives_the_same_smooth_curve() -> None:
     y, f, _ = sample("plain", n=3000)
-    rows, cells = reliability_curve(y, f), reliability_curve(summarize(y, f))
+    rows, cells = reliability_curve(y, f, kind="smooth"), reliability_curve(summarize(y, f), kind="smooth")
     np.testing.assert_allclose(cells.outcome, rows.outcome, atol=1e-7)
     np.testing.assert_allclose(cells.confidence_low, rows.confidence_low, atol=1e-4)
 
@@ -104,10 +111,17 @@ def test_binned_curve_lists_every_bin(kind, strategy) -> None:
     held = curve.rows > 0
     gap = np.abs(curve.outcome - curve.prediction)[held]
     assert curve.binned_ece == pytest.approx((gap * curve.weight[held]).sum() / curve.weight.sum(), rel=1e-9)
-    if kind in ("plain", "ties"):
-        for b in np.flatnonzero(held):
-            exact = binomtest(round(curve.outcome[b] * curve.rows[b]), int(curve.rows[b])).proportion_ci(method="exact")
+    for b in np.flatnonzero(held):
+        here = ones[at == b]
+        rows = here.sum() ** 2 / (here**2).sum()
+        if kind in ("plain", "ties"):
+            exact = binomtest(round(curve.outcome[b] * rows), round(rows)).proportion_ci(method="exact")
             assert (curve.low[b], curve.high[b]) == pytest.approx((exact.low, exact.high), abs=1e-9)
+            continue
+        happened = curve.outcome[b] * rows
+        low = beta.ppf(0.025, happened, rows - happened + 1) if happened > 0 else 0.0
+        high = beta.ppf(0.975, happened + 1, rows - happened) if happened < rows else 1.0
+        assert (curve.low[b], curve.high[b]) == pytest.approx((low, high), abs=1e-9)
 
 
 def test_empty_bins_are_kept() -> None:
@@ -176,14 +190,14 @@ def test_sweep_lists_the_metrics() -> None:
     ids=["one row", "ends", "contradicted ends", "constant", "one class", "soft and equal"],
 )
 def test_extreme_data_and_json(y, f) -> None:
-    for kind in ("smooth", "binned", "isotonic"):
+    for kind in ("local", "smooth", "binned", "isotonic"):
         json.dumps(reliability_curve(y, f, kind=kind).to_dict(), allow_nan=False)
     json.dumps(cumulative_curve(y, f).to_dict(), allow_nan=False)
 
 
 def test_same_seed_same_band() -> None:
     y, f, _ = sample("plain")
-    a, b, c = (reliability_curve(y, f, rng=seed) for seed in (3, 3, 4))
+    a, b, c = (reliability_curve(y, f, kind="smooth", rng=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(a.consistency_low, b.consistency_low)
     assert (a.consistency_low != c.consistency_low).any()
 
@@ -209,14 +223,30 @@ def test_what_needs_rows_says_so(options) -> None:
         reliability_curve(summarize([0, 1], [0.2, 0.7]), **options)
 
 
-def test_a_bin_of_one_row_has_no_interval() -> None:
+def test_a_bin_of_one_row_has_the_interval_of_one_row() -> None:
     for options in ({"sample_weight": [1, 2, 1.0]}, {}):
-        outcomes = [0, 1, 1] if options else [0.2, 0.9, 0.95]
-        found = binned_curve(outcomes, [0.05, 0.55, 0.95], bins=10, **options)
+        found = binned_curve([0, 1, 1], [0.05, 0.55, 0.95], bins=10, **options)
         held = found.rows > 0
-        assert np.isnan(found.low[held]).all()
-        assert np.isnan(found.high[held]).all()
+        np.testing.assert_allclose(found.low[held], [0, 0.025, 0.025])
+        np.testing.assert_allclose(found.high[held], [0.975, 1, 1])
         found.plot()
+
+
+@pytest.mark.parametrize("kind", ["weights", "soft"])
+def test_intervals_of_weighted_and_soft_bins_cover(kind) -> None:
+    """Normal limits covered .3 to .8 of such bins: few rows weigh, or all that are there agree."""
+    rng, covered = np.random.default_rng(0), []
+    for _ in range(60):
+        f = rng.beta(1, 30, 400)
+        w = rng.pareto(2, 400) + 0.1 if kind == "weights" else None
+        y = (rng.random(400) < f).astype(float)
+        if kind == "soft":
+            y = rng.binomial(5, f) / 5
+        found = binned_curve(y, f, bins=20, sample_weight=w)
+        held = found.rows > 0
+        truth = np.bincount(np.minimum((f * 20).astype(int), 19), f if w is None else w * f, 20)[held] / found.weight[held]
+        covered += ((found.low[held] <= truth) & (truth <= found.high[held])).tolist()
+    assert np.mean(covered) >= 0.95
 
 
 def rare_event(n):
@@ -234,10 +264,9 @@ def rare_event(n):
 
 def test_confidence_band_of_a_rare_event_where_rows_are_few() -> None:
     _, y, _, found, seen, weights, near = rare_event(6000)
-    mean = weights @ y / near
-    reach = 1.959964 * np.sqrt((weights**2 * (y - mean[:, None]) ** 2).sum(axis=1)) / near
-    np.testing.assert_allclose(found.confidence_low[seen], np.clip(mean - reach, 0, 1), atol=0.01)
-    np.testing.assert_allclose(found.confidence_high[seen], np.clip(mean + reach, 0, 1), atol=0.01)
+    low, high = wilson_by_hand(weights @ y / near, near**2 / (weights**2).sum(axis=1))
+    np.testing.assert_allclose(found.confidence_low[seen], low, atol=0.01)
+    np.testing.assert_allclose(found.confidence_high[seen], high, atol=0.01)
 
 
 @pytest.mark.full
@@ -271,6 +300,7 @@ def test_generators_are_read_once():
     for make in (
         cumulative_curve,
         trueness.bin_sweep,
+        lambda *data: reliability_curve(*data, rng=0),
         lambda *data: reliability_curve(*data, kind="smooth", rng=0),
         lambda *data: reliability_curve(*data, kind="binned"),
         lambda *data: reliability_curve(*data, kind="binned", strategy="quantile"),
@@ -282,7 +312,8 @@ def test_generators_are_read_once():
 
 
 @pytest.mark.parametrize(
-    "make", [*(lambda *d, k=k: reliability_curve(*d, kind=k) for k in ("smooth", "binned", "isotonic")), cumulative_curve]
+    "make",
+    [*(lambda *d, k=k: reliability_curve(*d, kind=k) for k in ("local", "smooth", "binned", "isotonic")), cumulative_curve],
 )
 def test_arrays_of_a_curve_cannot_be_edited_in_place(make):
     curve = make(*sample("plain")[:2])

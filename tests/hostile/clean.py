@@ -21,12 +21,13 @@ Y = (_RNG.random(N) < F).astype(np.float64)
 W = _RNG.integers(1, 5, N) / 2
 G = np.array(["de", "fr"])[_RNG.integers(0, 2, N)]
 RIVAL = np.clip(F + _RNG.integers(-8, 9, N) / 64, 0, 1)
+CLUSTERS = np.arange(N) // 2
 LABELS = _RNG.integers(0, 3, N)
 PROBA = np.array([(2, 1, 1), (1, 2, 1), (1, 1, 2)])[_RNG.integers(0, 3, N)] / 4
-for _array in (F, Y, W, G, RIVAL, LABELS, PROBA):
+for _array in (F, Y, W, G, CLUSTERS, RIVAL, LABELS, PROBA):
     _array.flags.writeable = False
 
-COLUMNS = {"y": Y, "p": F, "w": W, "g": G, "q": RIVAL}
+COLUMNS = {"y": Y, "p": F, "w": W, "g": G, "q": RIVAL, "c": CLUSTERS}
 
 
 class Model:
@@ -84,11 +85,13 @@ CLEAN: dict[str, Callable[[World], Any]] = {
     "ax": lambda w: None,
     "axes": lambda w: ["g"],
     "axis": lambda w: "g",
+    "band": lambda w: "simultaneous",
     "bandwidth": lambda w: 0.125,
     "bins": lambda w: 10,
     "by": lambda w: G,
     "classes": lambda w: [0, 1, 2],
     "closed": lambda w: "right",
+    "cluster": lambda w: CLUSTERS,
     "curve": lambda w: w.curve(),
     "debias": lambda w: True,
     "deep": lambda w: True,
@@ -105,6 +108,7 @@ CLEAN: dict[str, Callable[[World], Any]] = {
     "group": lambda w: None,
     "k": lambda w: 2,
     "kind": lambda w: "binned",
+    "alpha": lambda w: 0.05,
     "level": lambda w: 0.9,
     "mass": lambda w: W,
     "memory_limit": lambda w: "1GB",
@@ -160,8 +164,8 @@ OWN: dict[str, dict[str, Callable[[World], Any]]] = {
     "one_vs_rest": {"y_true": lambda w: LABELS},
     "reliability_curve": {"kind": lambda w: "smooth"},
     "sql": {"by": lambda w: "g"},
-    "summarize_files": {"by": lambda w: "g"},
-    "summarize_frame": {"by": lambda w: "g"},
+    "summarize_files": {"by": lambda w: "g", "cluster": lambda w: "c"},
+    "summarize_frame": {"by": lambda w: "g", "cluster": lambda w: "c"},
     "top_k": {"y_true": lambda w: LABELS},
     "top_label": {"y_true": lambda w: LABELS},
     "torch.CalibrationSummary.set_extra_state": {"state": lambda w: sums_in_tensors().get_extra_state()},

@@ -26,6 +26,7 @@ ALIASES: dict[str, tuple[str, ...]] = {
     "axes": ("key",),
     "axis": ("axes",),
     "by": ("column", "group"),
+    "cluster": ("column",),
     "frame": ("column",),
     "outcome": ("column",),
     "path": ("file",),

@@ -36,10 +36,10 @@ NEEDED: dict[str, tuple[str, ...]] = {"group_tests": ("by",)}  # optional by sig
 NOT_WITH: dict[str, tuple[str, ...]] = {  # parameters that belong to another way of calling
     "assess": ("outcome", "prediction", "weight"),
     "assess[frame]": ("y_prob", "sample_weight"),
-    "assess[summary]": ("y_prob", "sample_weight", "by", "outcome", "prediction", "weight", "nan", "pos_label"),
-    "group_tests[record]": ("y_prob", "sample_weight", "by"),
+    "assess[summary]": ("y_prob", "sample_weight", "by", "cluster", "outcome", "prediction", "weight", "nan", "pos_label"),
+    "group_tests[record]": ("y_prob", "sample_weight", "by", "cluster"),
     "reliability_curve": ("bins", "strategy"),
-    "reliability_curve[binned]": ("bandwidth", "rng"),
+    "reliability_curve[binned]": ("bandwidth", "scale", "band", "rng"),
 }
 LEFT_OUT = {  # with the reason
     "Summary.moved": "a step between the rooms of the house: takes what the library itself has made",
@@ -80,7 +80,7 @@ def _assessment() -> Any:
 
 @cache
 def _comparison() -> Any:
-    return trueness.compare(Y, {"a": F, "b": RIVAL}, metrics=["ecce_r"])
+    return trueness.compare(Y, {"a": F, "b": RIVAL}, metrics=["binned_ece", "ecce_r"])
 
 
 @dataclass(frozen=True, kw_only=True)

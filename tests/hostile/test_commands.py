@@ -26,6 +26,7 @@ CLEAN: dict[str, list[str]] = {
     "as_json": ["--json"],
     "bins": ["--bins", "20"],
     "by": ["--by", "g"],
+    "cluster": ["--cluster", "c"],
     "data": ["--data", "nowhere"],
     "debug": [],
     "delimiter": ["--delimiter", ","],

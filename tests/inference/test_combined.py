@@ -2,15 +2,18 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
-from scipy.special import logit
+from scipy.special import expit, logit
 from scipy.stats import chi2, norm
 
 from trueness import TruenessError, calibration_test, group_tests, summarize
+from trueness.data.sample import as_sample
 from trueness.inference.combination import joint_pvalue
 from trueness.inference.residual_statistics import COMBINED
+from trueness.inference.slope import fitted_line
 
 NAMES = ("cox", "spiegelhalter", "neyman", "hosmer_lemeshow", "kernel", "combined")
 TEST = np.random.default_rng(4)
@@ -74,18 +77,6 @@ def test_tails():
     assert calibration_test(Y[:50], np.full(50, 0.5), statistic="spiegelhalter", rng=0).pvalue == 1
 
 
-@pytest.mark.parametrize("name", ["cox", "spiegelhalter", "neyman", "hosmer_lemeshow"])
-def test_the_simulated_null_is_the_binomial_one(name):
-    """Against outcomes drawn here, row by row."""
-    f, rng = F[:60], np.random.default_rng(7)
-    y = (rng.random(60) < f).astype(int)
-    ones = np.ones(60)
-    null = [brute(name, (rng.random(60) < f).astype(int), f, ones) for _ in range(1500)]
-    expected = np.mean(np.asarray(null) >= brute(name, y, f, ones) * (1 - 1e-9))
-    found = calibration_test(y, f, statistic=name, rng=1, resamples=3999)
-    assert found.pvalue == pytest.approx(expected, abs=0.06)
-
-
 def test_joint_pvalue_is_the_rank_of_the_smallest_rank():
     rng = np.random.default_rng(2)
     values = [rng.standard_normal(60) for _ in range(3)]
@@ -135,6 +126,50 @@ def test_far_tail_parts_and_words():
     assert "cox = " in repr(found)
     assert calibration_test(y, f, statistic="combined", rng=0, resamples=199).to_dict() == found.to_dict()
     assert "parts" not in calibration_test(y, f).to_dict()
+
+
+def test_every_part_says_what_it_saw():
+    rng = np.random.default_rng(3)
+    f = rng.random(8000)
+
+    def words(truth):
+        y = (rng.random(8000) < truth).astype(int)
+        return {part.name: part.words for part in calibration_test(y, f, statistic="combined", rng=0, resamples=199).parts}
+
+    slope = words(expit(0.7 * logit(f)))["cox"]
+    assert re.fullmatch(r"slope 0\.\d\d: too extreme", slope)
+    assert float(slope[6:10]) == pytest.approx(0.7, abs=0.06)
+    assert re.fullmatch(r"slope 1\.\d\d: too moderate", words(expit(1.4 * logit(f)))["cox"])
+    assert re.fullmatch(r"on the whole [45](\.\d)? points too low", words(expit(logit(f) + 0.3))["cox"])
+    narrow = words(f - 0.4 * ((f > 0.5) & (f < 0.53)))
+    assert re.fullmatch(r"near 0\.5\d? too high", narrow["kernel"])
+    assert re.fullmatch(r"range 0\.\d\d–0\.\d\d too high", narrow["ecce_r"])
+    assert words(f + 0.4 * f * (1 - f) * np.sin(8 * np.pi * f))["neyman"] == "waves"
+
+
+def test_the_slope_is_that_of_the_largest_likelihood():
+    """Both derivatives of the likelihood are 0 there."""
+    points = as_sample(Y, F).points()
+    line = fitted_line(points)
+    p = expit(line.intercept + line.slope * logit(F))
+    assert np.sum(Y - p) == pytest.approx(0, abs=1e-7)
+    assert np.sum((Y - p) * logit(F)) == pytest.approx(0, abs=1e-7)
+    assert fitted_line(as_sample([0, 1, 1, 0], [0.4] * 4).points()) is None
+    assert fitted_line(as_sample([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]).points()) is None
+
+
+@pytest.mark.parametrize("name", ["cox", "spiegelhalter", "neyman", "hosmer_lemeshow", "kernel"])
+def test_the_simulated_null_is_that_of_every_outcome_there_is(name):
+    """Ten scores, 1024 outcomes and the chance of each: what draws of the p-value may miss is known (4 standard errors)."""
+    f = np.array([0.05, 0.11, 0.2, 0.28, 0.4, 0.47, 0.6, 0.71, 0.83, 0.9])
+    every = np.array([[i >> k & 1 for k in range(10)] for i in range(1024)])
+    chance = np.prod(np.where(every == 1, f, 1 - f), axis=1)
+    values = np.array([brute(name, y, f, np.ones(10)) for y in every])
+    for y in every[[3, 77, 500, 801]]:
+        own = brute(name, y, f, np.ones(10))
+        expected = chance[values >= own - 1e-5 * values.std() - 2e-6 * abs(own)].sum()
+        found = calibration_test(y, f, statistic=name, rng=1, resamples=3999)
+        assert found.pvalue == pytest.approx(expected, abs=4 * np.sqrt(expected * (1 - expected) / 3999) + 1 / 4000)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""group_tests: one calibration_test a group, Holm's adjustment by hand, and every kind of group label."""
+"""group_tests: one combined calibration_test a group, Holm's adjustment by hand, and every kind of group label."""
 
 import json
 import math
@@ -10,6 +10,7 @@ import pytest
 
 import trueness
 from trueness import TruenessError, calibration_test, group_tests, summarize
+from trueness.inference.groups import _stages
 
 
 def rows(n=600, seed=0):
@@ -57,7 +58,7 @@ def test_each_group_is_tested_as_on_its_own(keywords):
     assert [each.group for each in result] == ["a", "b", "c"]
     for each in result:
         here = by == each.group
-        alone = calibration_test(y[here], f[here], rng=each.test.seed, resamples=299, **keywords)
+        alone = calibration_test(y[here], f[here], rng=each.test.seed, resamples=299, **{"statistic": "combined", **keywords})
         assert each.test == alone
         assert each.n == alone.n == 200
         assert each.reason == ""
@@ -72,7 +73,7 @@ def test_groups_have_seeds_of_their_own_that_reproduce():
         assert len(set(seeds)) == 3
         for each in result:
             here = by == each.group
-            assert calibration_test(y[here], f[here], rng=each.test.seed, resamples=199) == each.test
+            assert calibration_test(y[here], f[here], statistic="combined", rng=each.test.seed, resamples=199) == each.test
     assert group_tests(y, f, by=by, rng=3, resamples=199) == group_tests(y, f, by=by, rng=3, resamples=199)
 
 
@@ -92,7 +93,10 @@ def test_weights():
     by, w = letters(600), np.random.default_rng(1).random(600) + 0.5
     for each in group_tests(y, f, by=by, sample_weight=w, rng=1, resamples=199):
         here = by == each.group
-        assert each.test == calibration_test(y[here], f[here], sample_weight=w[here], rng=each.test.seed, resamples=199)
+        alone = calibration_test(
+            y[here], f[here], sample_weight=w[here], statistic="combined", rng=each.test.seed, resamples=199
+        )
+        assert each.test == alone
 
 
 def test_a_zero_weight_is_absence():
@@ -144,7 +148,7 @@ def test_holm_against_the_printed_procedure(seed):
 def test_holm_by_hand():
     """m = 3 groups with p₁ ≪ p₂ < p₃: 3·p₁, 2·p₂, and p₃ unless 2·p₂ is larger."""
     y, f, by = shifted([1500, 1500, 1500], [0.1, 0.02, 0.0], seed=3)
-    result = group_tests(y, f, by=by)
+    result = group_tests(y, f, by=by, statistic="ecce_r")
     first, second, third = sorted(result, key=lambda each: each.test.pvalue)
     assert all(each.test.method == "asymptotic" for each in result)
     assert first.test.pvalue < second.test.pvalue / 10
@@ -155,7 +159,7 @@ def test_holm_by_hand():
 
 def test_p_values_beyond_a_float():
     """Holm's adjustment adds to the logarithm: log10 2 for the smaller of two."""
-    f = np.tile(np.linspace(0.05, 0.15, 2000), 2)
+    f = np.tile(np.linspace(0.05, 0.25, 2000), 2)
     by = np.repeat(["wrong", "right"], 2000)
     y = np.concatenate([np.ones(2000), np.random.default_rng(0).random(2000) < f[:2000]])
     result = group_tests(y, f, by=by)
@@ -346,8 +350,10 @@ def test_summaries_equal_rows():
     assert [each.group for each in found] == [each.group for each in expected] == ["a", "b", "c"]
     for one, other in zip(found, expected, strict=True):
         assert one.n == other.n == 1500
-        assert one.test.method == other.test.method == "asymptotic"
+        assert one.test.method == other.test.method == "simulated"
         assert one.test.pvalue == pytest.approx(other.test.pvalue, rel=1e-6)
+        for part in one.test.parts:
+            assert (part.value, part.words) == (pytest.approx(other.test.part(part.name).value, rel=1e-6), part.words)
         assert one.adjusted_pvalue == pytest.approx(other.adjusted_pvalue, rel=1e-6)
 
 
@@ -458,8 +464,25 @@ def test_one_group_among_many_can_be_found():
     assert [each.group for each in tests if each.adjusted_pvalue < 0.05] == [7]
     found = tests[7].test
     assert found.resamples == 15_000
-    assert calibration_test(y[by == 7], f[by == 7], rng=found.seed, resamples=15_000) == found
+    assert calibration_test(y[by == 7], f[by == 7], statistic="combined", rng=found.seed, resamples=15_000) == found
     assert sum(each.test.resamples > 1999 for each in tests) <= 8  # those few whose p-value is open
+
+
+def test_many_groups_are_drawn_as_often_as_settles_them():
+    """Few draws at first; what they leave open is drawn more often, in the end 100 times the number of groups."""
+    assert _stages(20, 1999) == [1999]
+    assert _stages(25, 1999) == [199, 2500]
+    assert _stages(150, 1999) == [199, 1999, 15_000]
+    assert _stages(3000, 1999) == [199, 1999, 19_999, 300_000]
+    assert _stages(30, 99) == [99, 999, 3000]
+    assert _stages(30, 50_000) == [199, 50_000]
+    y, f = rows(3000)
+    tests = group_tests(y, f, by=np.arange(3000) % 30, rng=0)
+    for each in tests:
+        assert each.test.resamples in (199, 3000)
+        assert (each.test.resamples == 199) <= (each.test.pvalue > 10 / 200)
+    p = np.array([each.test.pvalue for each in tests])
+    assert (p <= 0.05).sum() <= 5
 
 
 def test_few_groups_are_not_drawn_again():

@@ -13,6 +13,9 @@ from scipy import optimize, special, stats
 
 import trueness
 from trueness import TruenessError, brownian, calibration_test, summarize
+from trueness.data.sample import as_sample
+from trueness.inference.simulation import Needs, Resampling
+from trueness.metrics.registry import bind
 
 LAWS = {"ecce_mad": brownian.max_abs, "ecce_r": brownian.range}
 FIELD = {"ecce_mad": "mad", "ecce_r": "range"}
@@ -422,6 +425,27 @@ def test_simulated_p_against_all_outcomes(statistic, options, y):
     resamples = 9999 if statistic not in ("weak_calibration_error", "log_loss") else 2499
     p = calibration_test(y, f, statistic=statistic, options=options, method="simulated", resamples=resamples, rng=1).pvalue
     assert abs(p - expected) <= 4 * math.sqrt(expected * (1 - expected) / resamples) + 1 / (resamples + 1)
+
+
+def test_outcomes_that_tie_where_a_curve_turns_flat():
+    """SmoothECE of y = (1, 0, 0) and of (0, 1, 0) is their net error, .1533; one of the curves falls to it only just before."""
+    f, y = np.array([0.69, 0.64, 0.13]), np.array([1, 0, 0])
+    expected = exact_share(trueness.smooth_ece, y, f)
+    p = calibration_test(y, f, statistic="smooth_ece", rng=1).pvalue
+    assert expected == pytest.approx(1.0)
+    assert p == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+def test_the_observed_logit_smoothed_ece_is_read_before_neighbours_are_put_together(seed):
+    """Draws are made on groups, which would move what was observed by .3 to .9 %, and its p with it."""
+    rng = np.random.default_rng(seed)
+    f = np.clip(rng.beta(0.15, 0.15, 700), 1e-6, 1 - 1e-6)
+    y = (rng.random(700) < f).astype(int)
+    resampling = Resampling(as_sample(y, f), [bind("logit_smoothed_ece", None, what="statistic")])
+    drawn = resampling.draw(1, 19, [Needs()])[0]
+    assert len(drawn.points.score) < len(resampling.base.score)
+    assert drawn.observed == pytest.approx(resampling.values[0], rel=0.0028)
 
 
 @pytest.mark.parametrize("statistic", ["ecce_r", "ecce_mad", "binned_ece", "brier_score"])

@@ -199,3 +199,11 @@ def test_two_million_rare_events():
     _, c = brute.cumulative_differences(y, f)
     assert ecce_r(y, f) == pytest.approx(float(c.max() - c.min()), rel=0, abs=1e-13)
     assert ecce_mad(y, f) == pytest.approx(float(np.abs(c).max()), rel=0, abs=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("spread", "ends"), [(1e-6, ("0.300000", "0.300001")), (3e-9, ("0.300000000", "0.300000003")), (0.0, ("0.30", "0.30"))]
+)
+def test_the_ends_of_a_short_range_are_told_apart(spread, ends):
+    worst = ecce([1, 1, 1], [0.3, 0.3 + spread / 2, 0.3 + spread]).worst
+    assert worst.ends == ends

@@ -52,9 +52,67 @@ def drawn(ax, label):
     return next(line for line in ax.lines if line.get_label().startswith(label))
 
 
+@pytest.mark.parametrize("kind", ["plain", "few", "soft", "one class"])
+def test_local_diagram_shows_the_curve_where_rows_are(kind) -> None:
+    curve = reliability_curve(*data(kind))
+    ax = curve.plot()
+    lines = next(c for c in ax.collections if isinstance(c, LineCollection))
+    segments = np.array(lines.get_segments())
+    both = ~np.isnan(curve.outcome[:-1]) & ~np.isnan(curve.outcome[1:])
+    np.testing.assert_array_equal(segments[:, 0], np.stack([curve.score[:-1][both], curve.outcome[:-1][both]], axis=1))
+    np.testing.assert_array_equal(segments[:, 1], np.stack([curve.score[1:][both], curve.outcome[1:][both]], axis=1))
+    widths, rows = np.array(lines.get_linewidths()), (curve.effective[:-1] + curve.effective[1:])[both]
+    assert np.all((widths >= 0.5) & (widths <= 3.5))
+    assert widths.argmax() == rows.argmax()
+    assert np.all(np.diff(lines.get_colors()[rows.argsort(), 0]) <= 1e-12)  # from white towards blue
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"SmoothECE {curve.smooth_ece:.3g}" in labels
+    for label in ("if perfect (95 %)", "if perfect (95 %, everywhere)"):
+        assert (label in labels) == (kind != "soft")
+
+
+@pytest.mark.parametrize("kind", ["ends", "ten", "constant"])
+def test_few_scores_are_dots_with_their_intervals(kind) -> None:
+    curve = reliability_curve(*data(kind))
+    ax = curve.plot()
+    points = next(c for c in ax.containers if hasattr(c, "has_yerr"))
+    np.testing.assert_array_equal(points[0].get_xdata(), curve.score)
+    np.testing.assert_array_equal(points[0].get_ydata(), curve.outcome)
+    bars = np.array([bar[:, 1] for bar in points[2][0].get_segments()])
+    np.testing.assert_allclose(bars, np.stack([curve.confidence_low, curve.confidence_high], axis=1), atol=1e-12)
+
+
+def test_local_diagram_shows_its_bands_under_their_names() -> None:
+    for band in ("pointwise", "simultaneous"):
+        curve = reliability_curve(*data("plain"), band=band)
+        bands = {each.get_label(): each.get_paths()[0].vertices for each in curve.plot().collections}
+        wide = {"if perfect (95 %, everywhere)": (curve.simultaneous_low, curve.simultaneous_high)}
+        if band == "pointwise":
+            wide["if perfect (95 %)"] = curve.consistency_low, curve.consistency_high
+        name = "confidence (95 %)" if band == "pointwise" else "confidence (95 %, everywhere)"
+        for label, limits in {**wide, name: (curve.confidence_low, curve.confidence_high)}.items():
+            ends = set(map(tuple, bands[label]))
+            seen = ~np.isnan(limits[0])
+            assert all(set(zip(curve.score[seen], limit[seen], strict=True)) <= ends for limit in limits)
+
+
+def test_axes_go_as_far_as_the_scores_do() -> None:
+    rng = np.random.default_rng(0)
+    f = rng.beta(2, 200, 3000)
+    curve = reliability_curve((rng.random(3000) < f).astype(int), f)
+    ax = curve.plot()
+    low, high = curve.window
+    assert low == 0
+    assert np.nanmax(curve.score[~np.isnan(curve.outcome)]) < high < 0.2
+    assert ax.get_xlim() == ax.get_ylim() == pytest.approx((-0.02 * high, 1.02 * high))
+    assert 4 <= len(ax.get_xticks()) <= 8
+    labels = [label.get_text() for label in cumulative_curve((f > 0.02), f).plot().get_xticklabels()]
+    assert len(set(labels)) == len(labels)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_smooth_diagram_shows_the_curve(kind) -> None:
-    curve = reliability_curve(*data(kind))
+    curve = reliability_curve(*data(kind), kind="smooth")
     ax = curve.plot()
     lines = next(c for c in ax.collections if isinstance(c, LineCollection))
     segments = np.array(lines.get_segments())
@@ -70,7 +128,7 @@ def test_smooth_diagram_shows_the_curve(kind) -> None:
 
 
 def test_smooth_diagram_shows_both_bands_under_their_names() -> None:
-    curve = reliability_curve(*data("plain"))
+    curve = reliability_curve(*data("plain"), kind="smooth")
     bands = {each.get_label(): each.get_paths()[0].vertices for each in curve.plot().collections}
     for label, low, high in (
         ("if perfect (95 %)", curve.consistency_low, curve.consistency_high),

@@ -37,9 +37,9 @@ def test_the_page_holds_the_verdict_the_values_and_the_differences():
     found = compared("model")
     page = render_comparison(found)
     assert escape(found.verdict) in page
-    for head, rows in (found.value_table(), found.difference_table()):
-        for text in (*head, *(cell for row in rows for cell in row)):
-            assert f">{escape(text)}</t" in page
+    for title, head, rows in (*found.value_tables(), *found.difference_tables()):
+        for text in (title, *head, *(cell for row in rows for cell in row)):
+            assert f">{escape(text)}</" in page
     assert "<script" not in page
 
 

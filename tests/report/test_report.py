@@ -91,7 +91,7 @@ def test_the_page_reads_without_a_script(found, page) -> None:
     assert found.verdict.replace("'", "&#x27;") in text
     for words in ("noise floor", "What these numbers mean", "How this was computed", "north", "south", "seed"):
         assert words in text
-    assert 'id="smooth-line" class="line" d="M' in page
+    assert 'id="local-line" class="line" d="M' in page
 
 
 def test_the_embedded_results_are_those_of_the_assessment(found, page) -> None:
@@ -157,23 +157,38 @@ def tab(browser: Any, page: str, tmp_path: Path) -> Iterator[Any]:
 
 
 def drawn(tab: Any) -> np.ndarray:
-    """The points of the smooth line in units of the data."""
-    held = json.loads(tab.locator("#data").text_content())["frame"]
-    numbers = re.findall(r"[ML]([\d.]+) ([\d.]+)", tab.locator("#smooth-line").get_attribute("d"))
-    xy = np.array(numbers, dtype=float)
-    return np.stack([(xy[:, 0] - held["left"]) / held["wide"], 1 - (xy[:, 1] - held["top"]) / held["tall"]], axis=1)
+    """The points of the curve in units of the data."""
+    held = json.loads(tab.locator("#data").text_content())
+    frame, (low, high) = held["frame"], held["curve"]["window"]
+    numbers = re.findall(r"[ML]([\d.]+) ([\d.]+)", tab.locator("#local-line").get_attribute("d"))
+    x, y = np.array(numbers, dtype=float).T
+    share = np.stack([(x - frame["left"]) / frame["wide"], 1 - (y - frame["top"]) / frame["tall"]], axis=1)
+    return low + (high - low) * share
 
 
-@pytest.mark.parametrize("place", [0, 35, 100])
-def test_the_slider_draws_the_library_s_curve(tab, place) -> None:
+def slide(tab: Any, place: int) -> float:
+    """Moves the slider; returns the bandwidth it says."""
     tab.locator("#bandwidth").fill(str(place))
-    sigma = float(
-        tab.locator("#bandwidth").get_attribute("data-sigma") or tab.evaluate("JSON.parse(data.textContent).bandwidth")
+    return float(
+        tab.locator("#bandwidth").get_attribute("data-width") or tab.evaluate("JSON.parse(data.textContent).curve.bandwidth")
     )
-    curve = reliability_curve(Y, P, bandwidth=sigma)
-    line = drawn(tab)
+
+
+@pytest.mark.parametrize("place", [0, 35, 50, 100])
+def test_the_slider_draws_the_library_s_curve(tab, place) -> None:
+    curve, line = reliability_curve(Y, P, bandwidth=slide(tab, place)), drawn(tab)
     np.testing.assert_allclose(line[:, 1], np.interp(line[:, 0], curve.score, curve.outcome), atol=1e-4)
-    assert tab.locator("#confidence").get_attribute("visibility") in ((None, "visible") if place == 0 else ("hidden",))
+    hidden = tab.locator("#confidence").get_attribute("visibility") == "hidden"
+    assert hidden == (place != 50)
+
+
+def test_the_slider_begins_at_the_curve_s_own_bandwidth_and_moves_on_from_there(tab, found) -> None:
+    assert slide(tab, 50) == found.local_curve.bandwidth
+    assert slide(tab, 51) / found.local_curve.bandwidth == pytest.approx(4 ** (1 / 50))
+    near = drawn(tab)
+    slide(tab, 50)
+    own = drawn(tab)
+    assert np.abs(np.interp(near[:, 0], own[:, 0], own[:, 1]) - near[:, 1]).max() < 0.01
 
 
 def open_page(browser: Any, page: str, tmp_path: Path) -> Any:
@@ -184,23 +199,34 @@ def open_page(browser: Any, page: str, tmp_path: Path) -> Any:
     return shown
 
 
-def test_a_curve_finer_than_what_is_embedded_survives_the_slider(browser, tmp_path) -> None:
+def test_the_curve_of_rare_events_survives_the_slider(browser, tmp_path) -> None:
     rng = np.random.default_rng(0)
     f = rng.beta(2, 500, 100_000)
     found = assess(rng.random(100_000) < f, f, metrics=["ecce_r"])
-    assert found.smooth_curve.bandwidth < 0.002
+    assert found.local_curve.scale == "logit"
     shown = open_page(browser, render(found), tmp_path)
-    before = {name: shown.locator(name).get_attribute("d") for name in ("#smooth-line", "#density")}
-    shown.locator("#bandwidth").fill("40")
-    sigma = float(shown.locator("#bandwidth").get_attribute("data-sigma"))
-    curve, line = reliability_curve(found.data, bandwidth=sigma), drawn(shown)
-    seen = np.interp(line[:, 0], curve.score, curve.density) > 1e-3
-    np.testing.assert_allclose(line[seen, 1], np.interp(line[seen, 0], curve.score, curve.outcome), atol=2e-3)
-    for name in ("#confidence", "#consistency"):
+    before = shown.locator("#local-line").get_attribute("d")
+    curve = reliability_curve(found.data, bandwidth=slide(shown, 20), scale="logit")
+    line, high = drawn(shown), found.local_curve.window[1]
+    inside = np.interp(line[:, 0], curve.score, curve.outcome)
+    assert np.isnan(inside).sum() <= 2  # between a place that is drawn and one that is not
+    np.testing.assert_allclose(line[:, 1], np.where(np.isnan(inside), line[:, 1], inside), atol=1e-3 * high)
+    for name in ("#confidence", "#consistency", "#everywhere"):
         assert shown.locator(name).get_attribute("visibility") == "hidden"
-    assert shown.locator("#density").get_attribute("d") != before["#density"]
     shown.locator("#bandwidth-reset").click()
-    assert {name: shown.locator(name).get_attribute("d") for name in before} == before
+    assert shown.locator("#local-line").get_attribute("d") == before
+    shown.close()
+
+
+def test_few_scores_are_dots_without_a_slider(browser, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    f = rng.integers(1, 10, 500) / 10
+    shown = open_page(browser, render(assess(rng.random(500) < f, f, metrics=["ecce_r"])), tmp_path)
+    assert shown.locator("#local .mark").count() == 9
+    assert shown.locator("#bandwidth").count() == 0
+    shown.locator("#local").focus()
+    shown.keyboard.press("ArrowRight")
+    assert shown.locator("#local-reading").text_content().startswith("prediction 0.200: happened 0.")
     shown.close()
 
 
@@ -253,8 +279,8 @@ def test_groups_sort_by_mouse_and_by_keyboard(tab) -> None:
 
 
 def test_the_pointer_and_the_keys_read_the_curves(tab) -> None:
-    tab.locator("#smooth").hover()
-    assert re.match(r"prediction 0\.\d+: happened 0\.\d+", tab.locator("#smooth-reading").text_content())
+    tab.locator("#local").hover()
+    assert re.match(r"prediction 0\.\d+: happened 0\.\d+", tab.locator("#local-reading").text_content())
     tab.locator("#cumulative").focus()
     tab.keyboard.press("ArrowRight")
     assert tab.locator("#cumulative-reading").text_content().startswith("scores up to ")
@@ -300,7 +326,7 @@ def test_a_phone_needs_no_sideways_scrolling(tab) -> None:
 def test_print_leaves_the_controls_out(tab) -> None:
     tab.emulate_media(media="print")
     assert not tab.locator("#bandwidth").is_visible()
-    assert tab.locator("#smooth").is_visible()
+    assert tab.locator("#local").is_visible()
 
 
 def test_without_scripts_the_controls_are_hidden(browser, page, tmp_path) -> None:

@@ -1,7 +1,7 @@
 """Limits that a pipeline sets, held against what was found."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,9 +11,12 @@ from trueness._json import plain
 from trueness._text import clean, group_name, percent
 from trueness.assessment import Assessment
 from trueness.data.sample import Sample, as_sample
-from trueness.inference.groups import SMALLEST, group_parts
-from trueness.inference.intervals import confidence_interval
+from trueness.inference.groups import SETTLED, GroupTest, group_parts, group_tests, untested
+from trueness.inference.intervals import confidence_interval, draws_for
+from trueness.inference.outcome import CalibrationTest
+from trueness.inference.significance import calibration_test
 from trueness.metrics.registry import METRICS, Metric
+from trueness.verdict import words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +71,18 @@ def require_alpha(alpha: float | None) -> None:
         raise click.UsageError(f"--alpha {alpha:g}: is not a fraction in (0, 1). Pass for example 0.01, not 1.")
 
 
-def checks(assessment: Assessment, limits: Sequence[tuple[Metric, float]], alpha: float | None, upper: bool) -> list[Check]:
-    """Every limit on all rows together, the metrics' first; with `alpha` also on every group."""
+def checks(
+    given: dict[str, Any],
+    assessment: Assessment,
+    limits: Sequence[tuple[Metric, float]],
+    alpha: float | None,
+    upper: bool,
+) -> list[Check]:
+    """Every limit on all rows of the data given to `assess`, the metrics' first; with `alpha` also on every group."""
     lines = [_maximum(assessment, metric, limit, upper) for metric, limit in limits]
-    return lines if alpha is None else [*lines, _significance(assessment, alpha), *_group_significance(assessment, alpha)]
+    if alpha is None:
+        return lines
+    return [*lines, _significance(assessment, alpha), *_group_significance(given, assessment, alpha)]
 
 
 def _maximum(assessment: Assessment, metric: Metric, limit: float, upper: bool) -> Check:
@@ -98,20 +109,37 @@ def _unknown(metric: Metric, sample: Sample, value: float) -> float:
 
 
 def _significance(assessment: Assessment, alpha: float) -> Check:
-    test = assessment.test
-    text = f"ECCE-R p {test.shown}, alpha {alpha:g}"
+    test, enough = assessment.test, draws_for(alpha)
+    if _is_open(test, enough):
+        test = calibration_test(assessment.data, statistic=test.statistic, resamples=enough, rng=assessment.seed)
+    seen = words_of(test.rest or test, assessment.located.worst, alpha=alpha)
+    text = f"combined test p {test.shown}{test.certainties}, alpha {alpha:g}{seen and f': {seen}'}"
     return Check(name="alpha", passed=not test.pvalue < alpha, value=test.pvalue, limit=alpha, text=text)
 
 
-def _group_significance(assessment: Assessment, alpha: float) -> list[Check]:
+def _is_open(test: CalibrationTest, enough: int) -> bool:
+    """Whether its draws are too few to tell p from alpha, and it is among the smallest that they can tell."""
+    return test.resamples is not None and test.resamples < enough and test.pvalue * (test.resamples + 1) <= SETTLED
+
+
+def _with_enough(given: dict[str, Any], assessment: Assessment, alpha: float) -> Iterable[GroupTest]:
+    """The tests of groups, where need be with as many draws as tell an adjusted p from alpha."""
+    tests = [each.test for each in assessment.groups or () if each.test is not None]
+    enough = draws_for(alpha / max(len(tests), 1))
+    if any(_is_open(test, enough) for test in tests):
+        return group_tests(**given, resamples=enough, rng=assessment.seed)
+    return assessment.groups or ()
+
+
+def _group_significance(given: dict[str, Any], assessment: Assessment, alpha: float) -> list[Check]:
     lines = []
-    for each in assessment.groups or ():
+    for each in _with_enough(given, assessment, alpha):
         name = group_name(each.group)
         named: dict[str, Any] = {"name": f"alpha, group {name}", "limit": alpha, "value": each.adjusted_pvalue}
         if each.adjusted_pvalue is None:
             lines.append(Check(**named, passed=True, text=f"group {name}: not tested, {each.reason}"))
             continue
-        text = f"group {name}: ECCE-R p, Holm-adjusted, {each.shown_adjusted}, alpha {alpha:g}"
+        text = f"group {name}: combined test p, Holm-adjusted, {each.shown_adjusted}, alpha {alpha:g}"
         lines.append(Check(**named, passed=not each.adjusted_pvalue < alpha, text=text))
     return lines
 
@@ -125,8 +153,9 @@ def group_checks(
         name = group_name(group)
         for metric, limit in limits:
             named: dict[str, Any] = {"name": f"{metric.name}, group {name}", "limit": limit}
-            if n < SMALLEST or part is None:
-                text = f"group {name}: {metric.name} not checked, fewer than {SMALLEST} rows"
+            reason = untested(n, part)
+            if reason or part is None:
+                text = f"group {name}: {metric.name} not checked, {reason}"
                 lines.append(Check(**named, passed=True, value=None, text=text))
             else:
                 value, passed, text = _held_to(metric, limit, as_sample(part), level, rng, upper)

@@ -138,7 +138,9 @@ def _assessed(data: Data, level: float, rng: int, metrics: Any = None) -> tuple[
     multiple=True,
     help="Fail when the metric is larger, or with groups when any group's whole interval is; may be repeated.",
 )
-@click.option("--alpha", type=float, help="Fail when p of ECCE-R is smaller; with --by also any group's Holm-adjusted p.")
+@click.option(
+    "--alpha", type=float, help="Fail when p of the combined test is smaller; with --by also any group's Holm-adjusted p."
+)
 @click.option("--upper", is_flag=True, help="Hold the upper end of the metric's interval against --max, not its value.")
 @fault_options
 def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, ...], alpha: float | None, upper: bool) -> None:
@@ -157,7 +159,7 @@ def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, 
     maxima = parse_limits(limits, upper=upper)
     require_alpha(alpha)
     given, assessment = _assessed(data, level, rng, [metric.name for metric, _ in maxima if metric.has_interval])
-    lines = checks(assessment, maxima, alpha, upper)
+    lines = checks(given, assessment, maxima, alpha, upper)
     if assessment.groups is not None and maxima:
         lines += group_checks(given, maxima, level=level, rng=rng, upper=upper)
     passed = all(line.passed for line in lines)
@@ -172,7 +174,7 @@ def check(data: Data, level: float, rng: int, as_json: bool, limits: tuple[str, 
 
 
 @cli.command(short_help="Several predictors on the same rows.")
-@data_options(by=False)
+@data_options(by=False, cluster=False)
 @result_options
 @click.option("--key", metavar="COLUMN", help="Which rows of two files belong together.")
 @fault_options
@@ -198,12 +200,12 @@ def compare(data: Data, level: float, rng: int, as_json: bool, key: str | None) 
 @click.option("--no-exact", is_flag=True, help="Leave out the second pass, which makes ECCE exact, for bounds of it instead.")
 @click.option("--memory-limit", metavar="SIZE", help="The most that the reader may hold, such as 1GB.")
 @click.option("--resume", is_flag=True, help="Keep the sums so far beside FILE, and go on from them after an interruption.")
-@out_option(None, "the summary, or with --by the record of the groups,")
+@out_option(None, "the summary, or with --by or --cluster the record,")
 @fault_options
 def summarize(data: Data, bins: tuple[int, ...], no_exact: bool, memory_limit: str | None, resume: bool, out: str) -> None:
     """Reduce files of any size to a summary that every other command takes; summaries of parts add up.
 
-    With --by, FILE is a record: a summary for each group, in one file.
+    With --by or --cluster, FILE is a record: a summary for each group, or bucket of clusters, in one file.
 
     \b
     trueness summarize 'day1/*.parquet' -y clicked -p score -o day1.tns
@@ -219,6 +221,7 @@ def summarize(data: Data, bins: tuple[int, ...], no_exact: bool, memory_limit: s
             prediction=columns.prediction,
             weight=columns.weight,
             by=columns.by or None,
+            cluster=columns.cluster,
             bins=bins,
             exact=not no_exact,
             nan=data.nan,

@@ -30,6 +30,7 @@ class Data:
     prediction: tuple[str, ...]
     weight: str | None
     by: tuple[str, ...] = ()
+    cluster: str | None = None
     nan: Literal["raise", "drop"]
     pos_label: str | None
     delimiter: str | None
@@ -40,7 +41,7 @@ class Data:
 
         if one_kind(files) != "summary":
             return False
-        for name in ("outcome", "prediction", "weight", "by", "pos_label", "delimiter"):
+        for name in ("outcome", "prediction", "weight", "by", "cluster", "pos_label", "delimiter"):
             if getattr(self, name) or self.nan != "raise":
                 option = f"--{name.replace('_', '-')}" if getattr(self, name) else "--nan"
                 raise click.UsageError(f"{option}: summaries already hold what this option would choose; leave it out.")
@@ -60,7 +61,7 @@ class Data:
         return Reading(nan=self.nan, pos_label=self.pos_label, delimiter=self.delimiter)
 
 
-def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command], Command]:
+def data_options(*, by: bool = True, cluster: bool = True, weight: bool = True) -> Callable[[Command], Command]:
     """PATHS and the options that say which columns are read and how; the command gets them as one `Data`."""
     options = [
         click.argument("paths", nargs=-1, required=True),
@@ -68,6 +69,9 @@ def data_options(*, by: bool = True, weight: bool = True) -> Callable[[Command],
         click.option("-p", "--prediction", metavar="COLUMN", multiple=True, help="The predicted probability."),
         click.option("-w", "--weight", metavar="COLUMN", help="How much each row counts.") if weight else None,
         click.option("--by", metavar="COLUMN", multiple=True, help="Look at every group too; may be repeated.") if by else None,
+        click.option("--cluster", metavar="COLUMN", help="Rows of one cluster are not independent: question, patient, user.")
+        if cluster
+        else None,
         click.option(
             "--nan",
             type=click.Choice(["raise", "drop"]),
@@ -108,7 +112,7 @@ def load(data: Data, progress: Progress | None) -> dict[str, Any]:
             rows = files.rows_up_to(IN_MEMORY, progress)
             if rows is not None:
                 return dict(_judged({"y_true": RowSample(rows.checked(columns.prediction))}))
-            reduce = files.record if columns.by else files.summary
+            reduce = files.record if columns.axes else files.summary
             return {"y_true": reduce(ruler(), progress, exact=True)}
 
 
@@ -121,7 +125,7 @@ def columns_of(data: Data) -> "Columns":
         raise click.UsageError(f"Missing option {missing}: name the column.", click.get_current_context())
     if len(data.prediction) > 1:
         raise click.UsageError("more than one --prediction: 'compare' takes several.", click.get_current_context())
-    return Columns(outcome=data.outcome, prediction=data.prediction[0], weight=data.weight, by=data.by)
+    return Columns(outcome=data.outcome, prediction=data.prediction[0], weight=data.weight, by=data.by, cluster=data.cluster)
 
 
 def merged(paths: tuple[str, ...], progress: Progress | None = None) -> "Summary | Record":

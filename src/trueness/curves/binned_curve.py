@@ -7,10 +7,10 @@ import numpy as np
 
 from trueness._types import Floats, Ints, Values
 from trueness.curves.curve import Curve
+from trueness.curves.limits import clopper_pearson
 from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.metrics.binned import binned_ece, quantile_bins
-from trueness.metrics.drawing import normal_quantile
 from trueness.options import check_bins, check_choice, check_level
 from trueness.summary.ruler import uniform_edges
 
@@ -25,7 +25,7 @@ class BinnedCurve(Curve):
     weight: Floats
     prediction: Floats  # NaN where a bin is empty
     outcome: Floats
-    low: Floats  # Clopper–Pearson for hard labels without weights, else normal, and NaN for bins of one row
+    low: Floats  # Clopper–Pearson, of weighted rows at their effective number
     high: Floats
     bins: int
     strategy: str
@@ -59,8 +59,9 @@ def binned_curve(
     strategy : {"uniform", "quantile"}
         Bins of equal width, or of equal weight (needs rows).
     level : float
-        Level of the intervals, a fraction. They are exact binomial intervals for hard labels without weights, which treat
-        the outcomes of a bin as equally likely; for the rest normal ones.
+        Level of the intervals, a fraction. They are binomial ones (Clopper and Pearson), which treat the outcomes of a bin as
+        equally likely; with weights at the effective number of rows, W²/Σw² (Korn and Graubard). For soft labels they are
+        wide: labels vary less than outcomes.
     sample_weight : array-like, optional
         Weights ≥ 0.
 
@@ -72,20 +73,19 @@ def binned_curve(
     check_choice("strategy", strategy, ("uniform", "quantile"))
     sample = as_sample(y_true, y_prob, sample_weight)
     points, bin_of, left, right = _partition(sample, bins, strategy)
-    rows, weight, predicted, e, squares = (
+    rows, weight, predicted, e, w2 = (
         np.bincount(bin_of, column, minlength=bins).astype(np.float64)
-        for column in (points.count, points.weight, points.weight * points.score, points.e, points.squares)
+        for column in (points.count, points.weight, points.weight * points.score, points.e, points.w2)
     )
     filled = weight > 0
     prediction, gap = (np.divide(x, weight, out=np.full(bins, np.nan), where=filled) for x in (predicted, e))
     outcome = prediction + gap
     if points.soft or points.weighted:
-        low, high = _normal(
-            outcome, gap, weight, squares, np.bincount(bin_of, points.w2, minlength=bins).astype(np.float64), alpha
-        )
-        low, high = (np.where(rows > 1, end, np.nan) for end in (low, high))  # one row says nothing of its own spread
+        effective = np.divide(weight**2, w2, out=np.zeros(bins), where=w2 > 0)
+        low, high = clopper_pearson(outcome, effective, alpha)
     else:
-        low, high = _exact(rows, np.rint(np.where(filled, outcome, 0.0) * rows), alpha)
+        ones = np.rint(np.where(filled, outcome, 0.0) * rows)
+        low, high = clopper_pearson(np.divide(ones, rows, out=np.zeros(bins), where=filled), rows, alpha)
     return BinnedCurve(
         left=left,
         right=right,
@@ -128,21 +128,3 @@ def _quantile_edges(points: Points, bin_of: Ints, bins: int) -> tuple[Floats, Fl
         if b > 0 and np.isnan(right[b - 1]):
             right[b - 1] = left[b]
     return left, right
-
-
-def _exact(n: Floats, ones: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """Clopper–Pearson; NaN for an empty bin."""
-    from scipy.special import betaincinv
-
-    with np.errstate(invalid="ignore"):
-        low = np.where(ones > 0, betaincinv(np.maximum(ones, 1), n - ones + 1, alpha / 2), 0.0)
-        high = np.where(ones < n, betaincinv(ones + 1, np.maximum(n - ones, 1), 1 - alpha / 2), 1.0)
-    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
-
-
-def _normal(outcome: Floats, gap: Floats, weight: Floats, squares: Floats, w2: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """Mean ± z standard errors of the residual about its mean; NaN for an empty bin."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = np.maximum(squares - gap**2 * w2, 0.0) / weight**2
-    reach = normal_quantile(alpha / 2) * np.sqrt(variance)
-    return np.clip(outcome - reach, 0, 1), np.clip(outcome + reach, 0, 1)

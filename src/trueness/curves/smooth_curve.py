@@ -7,6 +7,7 @@ import numpy as np
 
 from trueness._types import Floats, Rng, Values
 from trueness.curves.curve import Curve
+from trueness.curves.limits import wilson
 from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.data.scales import PROBABILITY, UNIT
@@ -91,7 +92,7 @@ def smooth_curve(
     value = smooth_ece(sample)
     sigma = max(value, _NARROWEST) if bandwidth is None else max(check_bandwidth(bandwidth, largest=WIDEST), _NARROWEST)
     t = grid_for(sigma)
-    ones, zeros = (np.maximum(smoothed(a, sigma, len(t) - 1)[0], 0.0) for a in cosine_sums(sample, sigma))
+    ones, zeros = (np.maximum(smoothed(a, sigma, len(t) - 1)[0], 0.0) for a in _cosine_sums(sample, sigma))
     density = ones + zeros
     near_rows = density > _NOTHING
     outcome = np.divide(ones, density, out=np.full(len(t), np.nan), where=near_rows)
@@ -119,7 +120,7 @@ def smooth_curve(
     )
 
 
-def cosine_sums(sample: Sample, sigma: float) -> tuple[Floats, Floats]:
+def _cosine_sums(sample: Sample, sigma: float) -> tuple[Floats, Floats]:
     """Σwy cos(πkf)/W and Σw(1 − y) cos(πkf)/W for k = 0, 1, …: the smooth curve at any bandwidth from σ on."""
     masses = sample.masses(PROBABILITY, ("outcome", "counter"))
     ones, zeros = smoothed_masses(masses, UNIT, grid_cells(UNIT, sigma)).coefficients
@@ -128,16 +129,10 @@ def cosine_sums(sample: Sample, sigma: float) -> tuple[Floats, Floats]:
 
 
 def _confidence(points: Points, weights: Any, near: Floats, outcome: Floats, alpha: float) -> tuple[Floats, Floats]:
-    """ŷ ± z·√(Σw²K̃²(y − ŷ)²)/ΣwK̃."""
-    squared = weights * weights
-    f, u = points.score, points.unit
-    # (y − ŷ)² = (y − f)² − 2(y − f)(ŷ − f) + (ŷ − f)², each with w²
-    constant = squared @ (points.squares + u * (2 * points.e * f + points.weight * f * f))
-    linear = squared @ (u * (points.e + points.weight * f))
-    variance = constant + outcome * (outcome * (squared @ (u * points.weight)) - 2 * linear)
-    error = normal_quantile(alpha / 2) * np.sqrt(np.maximum(variance, 0.0))
-    reach = np.divide(error, near, out=np.zeros_like(near), where=near > 0)
-    return outcome - reach, outcome + reach
+    """Wilson's limits at the effective number of rows, n(t) = (ΣwK̃)²/Σw²K̃²."""
+    squared = weights * weights @ (points.unit * points.weight)
+    rows = np.divide(near * near, squared, out=np.zeros_like(near), where=squared > 0)
+    return wilson(outcome, rows, normal_quantile(alpha / 2))
 
 
 def _consistency(points: Points, weights: Any, near: Floats, alpha: float, seed: int) -> tuple[Floats, Floats]:

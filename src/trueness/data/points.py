@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from trueness._types import Array, Floats, Ints
+from trueness.data.cluster_sampler import ClusterSampler
 from trueness.data.samplers import FEW_POINTS, CellSampler, CountSampler, GaussianSampler, LabelSampler, RowSampler, Sampler
 from trueness.data.soft_labels import LabelNoise, LabelSums, label_noise
 from trueness.errors import InputError
@@ -51,6 +52,11 @@ class Points:
     sampler: Sampler
     bin_of: Callable[[int], Ints]  # the equal-width bin of each point
     labels: LabelNoise | None = None  # of soft labels, by row or cell
+
+    @property
+    def clustered(self) -> ClusterSampler | None:
+        """The sampler that flips clusters; None where rows are independent."""
+        return self.sampler if isinstance(self.sampler, ClusterSampler) else None
 
     @property
     def may_tie(self) -> bool:
@@ -119,14 +125,14 @@ class Points:
             labels=self.labels,
         )
 
-    def groups(self, cuts: list[Ints], *, even: bool = True, least: int = _GROUPS) -> Ints:
+    def groups(self, cuts: list[Ints], *, even: bool = True, least: int = _GROUPS, most: int = _MOST_GROUPS) -> Ints:
         """Starts of groups that no cut divides, a cut being where a label changes.
 
-        `even` ones have about equal variance; there are at least so many of them, or each point is one.
+        `even` ones have about equal variance; there are at least so many of them, more of many rows, or each point is one.
         """
         change = np.zeros(len(self.score), dtype=bool)
         change[0] = True
-        for cut in [*cuts, self._even(least) if even else self._narrow()]:
+        for cut in [*cuts, self._even(least, most) if even else self._narrow()]:
             change[1:] |= cut[1:] != cut[:-1]
         return np.flatnonzero(change)
 
@@ -136,9 +142,9 @@ class Points:
             return np.arange(len(self.score))
         return np.asarray(np.arcsin(np.sqrt(np.clip(self.score, 0.0, 1.0))) * _ANGLES).astype(np.int64)
 
-    def _even(self, least: int) -> Ints:
+    def _even(self, least: int, most: int) -> Ints:
         """Labels of a few thousand groups; of each point where there are no more."""
-        count = min(max(least, int(_GROUPS * (self.n / 1e7) ** (1 / 3))), _MOST_GROUPS)
+        count = min(max(least, int(_GROUPS * (self.n / 1e7) ** (1 / 3))), most)
         if len(self.score) <= count:
             return np.arange(len(self.score))
         share = self.weight / self.total
@@ -153,6 +159,11 @@ def has_unit_weights(summary: Summary) -> bool:
     return summary.exact or (np.array_equal(c.w, summary.rows) and np.array_equal(c.w2, summary.rows))
 
 
+def weight_unit(summary: Summary) -> float:
+    """What makes the mean weight of a row 1: weights may be as large as floats are."""
+    return 1.0 if has_unit_weights(summary) else summary.n / float(summary.columns.w.sum())
+
+
 def points_of_summary(summary: Summary) -> Points:
     """The non-empty cells of a summary."""
     m, c = summary.moments, summary.columns
@@ -163,7 +174,7 @@ def points_of_summary(summary: Summary) -> Points:
 
     if not (c.w > 0).all():  # a weight has vanished beside one 1e300 times as large
         return points_of_summary(summary.of_cells(c.w > 0))
-    unit = 1.0 if has_unit_weights(summary) else summary.n / float(c.w.sum())  # weights may be as large as floats are
+    unit = weight_unit(summary)
     weight, e = m.weight * unit, m.e * unit
     binomial, squares, w2 = (np.maximum(column, 0.0) * unit * unit for column in (c.w2_binomial, c.w2e2, c.w2))
     rows, cells = summary.rows.astype(np.float64), np.arange(len(weight))

@@ -1,11 +1,14 @@
 """Rows as a sample; checked, summed and promoted to float64 only as far as needed."""
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
+from trueness._frozen import read_only
 from trueness._types import Array, Floats
 from trueness.data.certainties import Contradictions
+from trueness.data.clustered import clusters_of_rows
 from trueness.data.masses import Kind, Masses, RowMasses
 from trueness.data.points import (
     FEW_EVENTS,
@@ -23,6 +26,7 @@ from trueness.engines.arrays.bins import BinSums, bin_sums
 from trueness.engines.arrays.grid import Runs, collapse, residual_moments
 from trueness.engines.arrays.summarize import nothing_odd, reduce_rows
 from trueness.engines.arrays.workers import total_of
+from trueness.inputs.clusters import Clusters
 from trueness.inputs.rows import Arrays, Rows, read_rows
 from trueness.summary.extremes import TIE, Extremes
 from trueness.summary.ruler import Ruler, ruler
@@ -69,6 +73,10 @@ class RowSample:
     @cached_property
     def arrays(self) -> Arrays:
         """Scores, outcomes and weights of the usable rows; scores and weights in float64."""
+        a = self._usable()
+        return replace(a, f=read_only(a.f), y=read_only(a.y), w=None if a.w is None else read_only(a.w))
+
+    def _usable(self) -> Arrays:
         n, seen = len(self.given), next(iter(self._summaries.values()), None)
         if self.small or self.given.w is not None:
             return self.given.arrays()
@@ -77,6 +85,24 @@ class RowSample:
             return self.given.arrays()
         f, y = np.asarray(self.given.f.chunk(0, n), dtype=np.float64), _number(self.given.y.chunk(0, n))
         return Arrays(f=f, y=y, w=None, soft=seen.soft if seen else _is_soft(y), clipped=0, rejected={})
+
+    @cached_property
+    def _clusters(self) -> Clusters | None:
+        """Those of the usable rows."""
+        given, kept = self.given.cluster, self.arrays.kept
+        return given if given is None or kept is None else given.taken(kept)
+
+    @property
+    def clusters(self) -> int:
+        return 0 if self._clusters is None else self._clusters.count
+
+    @cached_property
+    def independent(self) -> "RowSample":
+        if self.given.cluster is None:
+            return self
+        alone = RowSample(replace(self.given, cluster=None))
+        alone.arrays, alone._summaries = self.arrays, self._summaries
+        return alone
 
     @cached_property
     def total(self) -> float:
@@ -105,6 +131,9 @@ class RowSample:
     def points(self, *, rows: bool = False, bins: tuple[int, ...] = (), frequency: bool = False) -> Points:
         if frequency and self.given.w is not None:
             frequencies(self.given.w.chunk(0, len(self.given)))
+        if self._clusters is not None:
+            runs = points_of_rows(self.arrays, frequency=frequency)
+            return clusters_of_rows(runs, self.arrays, self._clusters, frequency=frequency)
         if frequency or rows or self.n <= ROWS:
             return points_of_rows(self.arrays, frequency=frequency)
         cells = points_of_summary(self.summary(bins))
@@ -143,6 +172,12 @@ class RowSample:
 
         return total_of(self.n, squares) / self.total
 
+    @cached_property
+    def shows_variance(self) -> bool:
+        """Whether its outcomes are soft labels that show by themselves how they vary."""
+        labels = points_of_rows(self.arrays).labels if self.soft else None
+        return labels is not None and labels.trusted
+
     def contradictions(self, *, frequency: bool = False) -> Contradictions:
         w = self.arrays.w if frequency else None
         happened, failed = (round(float(rows.sum() if w is None else w[rows].sum())) for rows in self._contradicted)
@@ -163,7 +198,8 @@ class RowSample:
         """Some of the usable rows, by a mask or by their places."""
         a = self.arrays
         y, f = a.y[rows], a.f[rows]
-        part = RowSample(read_rows(y, f, None if a.w is None else a.w[rows]))
+        given = read_rows(y, f, None if a.w is None else a.w[rows])
+        part = RowSample(given if self._clusters is None else replace(given, cluster=self._clusters.taken(rows)))
         if a.w is None:  # checked already; weights are looked at again, for those of a part may need another scale
             part.arrays = Arrays(f=f, y=y, w=None, soft=a.soft and _is_soft(y), clipped=0, rejected={})
         return part

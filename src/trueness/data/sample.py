@@ -9,6 +9,7 @@ from itertools import tee
 from typing import Any, Protocol, TypeAlias, cast
 
 from trueness._types import Values
+from trueness.data.bucket_sample import has_buckets, whole
 from trueness.data.certainties import Contradictions
 from trueness.data.masses import Kind, Masses
 from trueness.data.points import Points
@@ -20,6 +21,7 @@ from trueness.engines.arrays.bins import BinSums
 from trueness.errors import InputError
 from trueness.inputs.rows import NAMES, Names, read_rows
 from trueness.summary.extremes import Extremes
+from trueness.summary.record import Record
 from trueness.summary.summary import Summary
 
 
@@ -45,6 +47,14 @@ class Sample(Protocol):
     @property
     def small(self) -> bool:
         """Whether the rows are here and so few that a summary would cost more."""
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters, or buckets of clusters, the rows come in; 0 where every row is its own."""
+
+    @property
+    def independent(self) -> "Sample":
+        """The same as if every row were its own."""
 
     def summary(self, bins: tuple[int, ...] = ()) -> Summary:
         """The sums, on a ruler that has these bins."""
@@ -102,7 +112,7 @@ class Sample(Protocol):
         """The smallest score in (low, high], with `closed` in [low, high]."""
 
 
-Given: TypeAlias = Values | Summary | Sample
+Given: TypeAlias = Values | Summary | Record | Sample
 
 
 def as_sample(
@@ -112,8 +122,18 @@ def as_sample(
     names: Names = NAMES,
     *,
     by: Values | None = None,
+    cluster: Values | None = None,
 ) -> Sample:
-    """A function's arguments as a sample: a summary alone, outcomes and predictions, or a sample made before."""
+    """A function's arguments as a sample: a summary alone, outcomes and predictions, or a sample made before.
+
+    Also a record of buckets of clusters.
+    """
+    if cluster is not None and isinstance(y_true, RowSample | SummarySample | Summary | Record):
+        raise InputError("cluster: a summary does not tell rows apart. Summarize with cluster=, and pass the record alone.")
+    if isinstance(y_true, Record) and y_prob is None and sample_weight is None and has_buckets(y_true):
+        if len(y_true.axes) > 1:
+            raise InputError(f"a record by {' and '.join(y_true.axes)}: merge all axes but 'bucket' with over() first.")
+        return whole(y_true)
     if isinstance(y_true, RowSample | SummarySample | Summary) and (y_prob is not None or sample_weight is not None):
         raise InputError(f"{names[1]}, {names[2]}: a summary already holds these; pass the summary alone.")
     if isinstance(y_true, RowSample | SummarySample):
@@ -125,7 +145,8 @@ def as_sample(
     if y_prob is None:
         raise InputError(f"{names[1]} is missing. Pass {names[0]} and {names[1]}, or a Summary alone.")
     groups = () if by is None else (("by", by),)
-    return RowSample(read_rows(cast(Values, y_true), y_prob, sample_weight, by=groups, names=names))
+    clusters = None if cluster is None else ("cluster", cluster)
+    return RowSample(read_rows(cast(Values, y_true), y_prob, sample_weight, by=groups, cluster=clusters, names=names))
 
 
 def copies(values: Any, times: int) -> list[Any]:

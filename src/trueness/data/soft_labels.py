@@ -27,6 +27,11 @@ class LabelNoise(NamedTuple):
     highest: float
     reason: str
 
+    @property
+    def trusted(self) -> bool:
+        """Whether all labels show their own variance, none of them as events do."""
+        return not (self.events > 0).any()
+
 
 class LabelSums(NamedTuple):
     """Sums of each unit. `hard`: every label of it is 0 or 1; `alone`: it is one row, or equal ones."""

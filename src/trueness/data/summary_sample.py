@@ -28,6 +28,14 @@ class SummarySample:
         self._sums = sums
 
     @property
+    def clusters(self) -> int:
+        return 0
+
+    @property
+    def independent(self) -> "SummarySample":
+        return self
+
+    @property
     def n(self) -> int:
         return self._sums.n
 

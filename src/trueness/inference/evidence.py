@@ -6,8 +6,9 @@ from typing import Any
 
 from trueness._types import Rng
 from trueness.data.sample import Sample
+from trueness.inference.clustering import both_ways, cautious_test
 from trueness.inference.floor import floor_of
-from trueness.inference.intervals import Interval, draws_for, interval_of, needs_of
+from trueness.inference.intervals import Interval, cautious_interval, draws_for, interval_of, needs_of
 from trueness.inference.outcome import CalibrationTest
 from trueness.inference.significance import outcome_of
 from trueness.inference.simulation import Drawn, Needs, Progress, Resampling
@@ -43,9 +44,41 @@ def evidence(
     """
     alpha, seed = 1 - check_level(level, highest=0.99995), check_seed(rng)
     bound = [bind(*((each, None) if isinstance(each, str) else each), what="metrics") for each in metrics]
+    found, *alone = (
+        _evidence(part, bound, alpha, intervals=intervals, tests=tests, seed=seed, progress=progress)
+        for part in both_ways(sample)
+    )
+    return [_cautious(*pair, sample.clusters) for pair in zip(found, alone[0], strict=True)] if alone else found
+
+
+def _cautious(found: Evidence, alone: Evidence, clusters: int) -> Evidence:
+    """What clusters say, or independent rows where they say less."""
+    interval, test, floor = found.interval, found.test, found.noise_floor
+    if interval is not None and alone.interval is not None:
+        interval = cautious_interval(interval, alone.interval, clusters)
+    if test is not None and alone.test is not None:
+        test = cautious_test(test, alone.test, clusters)
+    if floor is not None and alone.noise_floor is not None:
+        floor = max(floor, alone.noise_floor)
+    return Evidence(value=found.value, interval=interval, test=test, noise_floor=floor)
+
+
+def _evidence(
+    sample: Sample,
+    bound: Sequence[BoundMetric],
+    alpha: float,
+    *,
+    intervals: bool,
+    tests: bool,
+    seed: int,
+    progress: Progress | None,
+) -> list[Evidence]:
     resampling, draws = Resampling(sample, bound), draws_for(alpha)
     simulate = tests and not resampling.base.soft
-    needs = [_needs(each, resampling, simulate=simulate, intervals=intervals) for each in bound]
+    flipped = tests and sample.clusters > 0  # then also laws are drawn, soft labels too
+    needs = [
+        _needs(each, resampling, simulate=simulate or (flipped and each.law is not None), intervals=intervals) for each in bound
+    ]
     drawn = resampling.draw(seed, draws, needs, progress)
     results = []
     for i, (each, value) in enumerate(zip(bound, resampling.values, strict=True)):

@@ -3,7 +3,8 @@
 import math
 
 from trueness._types import Rng, Values
-from trueness.data.sample import Given, as_sample
+from trueness.data.sample import Given, Sample, as_sample
+from trueness.inference.clustering import both_ways
 from trueness.inference.simulation import (
     Drawn,
     Needs,
@@ -26,6 +27,7 @@ def noise_floor(
     resamples: int = 1999,
     rng: Rng = None,
     sample_weight: Values | None = None,
+    cluster: Values | None = None,
     progress: Progress | None = None,
 ) -> float:
     r"""What a metric would be on average if the predictions were perfect.
@@ -38,8 +40,9 @@ def noise_floor(
 
     Parameters
     ----------
-    y_true : array-like or Summary
-        Outcomes in {0, 1}, or a summary in place of both arrays. Soft labels have no floor: they are not events.
+    y_true : array-like, Summary or Record
+        Outcomes in {0, 1}, or a summary, or a record of buckets of clusters, in place of both arrays. Soft labels have no
+        floor: they are not events.
     y_prob : array-like
         Predicted probabilities.
     metric : str
@@ -52,6 +55,9 @@ def noise_floor(
         Randomness; pass a seed for the same figure again.
     sample_weight : array-like, optional
         Weights ≥ 0.
+    cluster : array-like, optional
+        The cluster of each row, where rows of one are not independent: repeats of one question, visits of one patient. The
+        floor is then that of draws that flip whole clusters, and never below that of independent rows.
     progress : callable, optional
         Called with the draws done and the draws in all.
 
@@ -69,11 +75,15 @@ def noise_floor(
     bound = bind(metric, options, what="metric")
     check_progress(progress)
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
-    sample = as_sample(y_true, y_prob, sample_weight)
-    resampling = Resampling(sample, [bound])
-    refuse_soft(resampling.base, "noise_floor")
-    drawn = None if resampling.uses_law(bound) else resampling.draw(seed, resamples, [Needs()], progress)[0]
-    return floor_of(bound, drawn, resampling)
+    sample = as_sample(y_true, y_prob, sample_weight, cluster=cluster)
+
+    def floor(part: Sample) -> float:
+        resampling = Resampling(part, [bound])
+        refuse_soft(resampling.base, "noise_floor")
+        drawn = None if resampling.uses_law(bound) else resampling.draw(seed, resamples, [Needs()], progress)[0]
+        return floor_of(bound, drawn, resampling)
+
+    return max(floor(part) for part in both_ways(sample))
 
 
 def floor_of(bound: BoundMetric, drawn: Drawn | None, resampling: Resampling) -> float:
@@ -82,4 +92,4 @@ def floor_of(bound: BoundMetric, drawn: Drawn | None, resampling: Resampling) ->
         return bound.law.mean * math.sqrt(float(resampling.base.binomial.sum())) / resampling.base.total
     if drawn is None:
         raise RuntimeError("no draws were made")
-    return settled(max(float(drawn.null.mean()), 0.0))
+    return settled(max(float(drawn.perfect.mean()), 0.0))

@@ -14,23 +14,37 @@ bandwidths may be its own; ECCE looks at the variance of each range; l2 at its s
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
-from trueness._types import Rng, Values
+from trueness._types import Array, Floats, Rng, Values
+from trueness.data.binomials import single
 from trueness.data.points import Points
+from trueness.data.row_sample import RowSample
 from trueness.data.sample import Given, Sample, as_sample
+from trueness.errors import InputError
+from trueness.inference.clustering import both_ways
 from trueness.inference.significance import residual_variance
-from trueness.inference.simulation import ROUNDING, Drawn, Needs, Progress, Resampling, settled
-from trueness.metrics.drawing import LimitLaw, Norm, Options, Reach, normal_quantile, order_statistic
+from trueness.inference.simulation import ROUNDING, Drawn, Needs, Progress, Resampling, flipped, settled
+from trueness.metrics.drawing import (
+    LimitLaw,
+    Noise,
+    Norm,
+    Options,
+    Reach,
+    normal_quantile,
+    order_statistic,
+    student_quantile,
+)
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_level, check_progress, check_seed
 
 DRAWS = 1999
 _BOOTSTRAP = 999
+_STEP = 2.0**-6  # of a cluster, by which a derivative is taken: draws hold seven digits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +60,7 @@ class Interval:
     n: int
     resamples: int | None = None
     seed: int | None = None
+    clusters: int = 0  # that were flipped whole; 0 where rows are independent
 
     def __repr__(self) -> str:
         if math.isnan(self.low):
@@ -55,6 +70,8 @@ class Interval:
     def to_dict(self) -> dict[str, Any]:
         """The fields as a dictionary; None where there is no interval."""
         fields = asdict(self)
+        if not self.clusters:
+            del fields["clusters"]
         return fields | {name: None for name in ("low", "high") if math.isnan(fields[name])}
 
 
@@ -68,6 +85,7 @@ def confidence_interval(
     method: Literal["auto", "bootstrap"] = "auto",
     rng: Rng = None,
     sample_weight: Values | None = None,
+    cluster: Values | None = None,
     progress: Progress | None = None,
 ) -> Interval:
     r"""A range that contains the true value of a metric in at least the share `level` of samples, also when that is zero.
@@ -78,8 +96,8 @@ def confidence_interval(
 
     Parameters
     ----------
-    y_true : array-like or Summary
-        Outcomes in {0, 1}, soft labels in [0, 1], or a summary in place of both arrays.
+    y_true : array-like, Summary or Record
+        Outcomes in {0, 1}, soft labels in [0, 1], or a summary, or a record of buckets of clusters, in place of both arrays.
     y_prob : array-like
         Predicted probabilities.
     metric : {"binned_ece", "soft_mean_ece", "smooth_ece", "logit_smoothed_ece", "ecce_mad", "ecce_r", "weak_calibration_error"}
@@ -94,14 +112,17 @@ def confidence_interval(
         Randomness; the seed is recorded in the result.
     sample_weight : array-like, optional
         Weights ≥ 0, taken as importance weights.
+    cluster : array-like, optional
+        The cluster of each row, where rows of one are not independent: repeats of one question, visits of one patient. The
+        limits are then those of clusters, and never closer than those of independent rows.
     progress : callable, optional
         Called with the draws done and the draws in all.
 
     Returns
     -------
     Interval
-        With ``value``, ``low``, ``high``, ``level``, ``method``, ``n``, ``resamples`` and ``seed``; ``low`` and ``high`` are
-        NaN for a single row or fewer than two rows a bin.
+        With ``value``, ``low``, ``high``, ``level``, ``method``, ``n``, ``resamples``, ``seed`` and ``clusters``;
+        ``low`` and ``high`` are NaN for a single row or fewer than two rows a bin.
 
     Examples
     --------
@@ -115,16 +136,28 @@ def confidence_interval(
     check_choice("method", method, ("auto", "bootstrap"))
     check_progress(progress)
     seed = check_seed(rng)
-    sample = as_sample(y_true, y_prob, sample_weight)
+    sample = as_sample(y_true, y_prob, sample_weight, cluster=cluster)
     if method == "bootstrap":
+        if sample.clusters:
+            raise InputError('method: the bootstrap draws rows, not clusters. Leave method="auto", or leave out cluster=.')
         return _bootstrap(bound, bound.value(sample), sample, alpha, seed, progress)
     bound.require_interval()
-    resampling = Resampling(sample, [bound])
     draws = draws_for(alpha)
-    drawn = None
-    if few_rows(bound, resampling.base) is None:
-        drawn = resampling.draw(seed, draws, [needs_of(bound, resampling)], progress).get(0)
-    return interval_of(bound, resampling.values[0], resampling, drawn, alpha, draws, seed)
+
+    def interval(part: Sample) -> Interval:
+        resampling = Resampling(part, [bound])
+        drawn = None
+        if few_rows(bound, resampling.base) is None:
+            drawn = resampling.draw(seed, draws, [needs_of(bound, resampling)], progress).get(0)
+        return interval_of(bound, resampling.values[0], resampling, drawn, alpha, draws, seed)
+
+    found, *alone = map(interval, both_ways(sample))
+    return cautious_interval(found, alone[0], sample.clusters) if alone else found
+
+
+def cautious_interval(interval: Interval, alone: Interval, clusters: int) -> Interval:
+    """The interval by clusters, with the ends of that of independent rows where these lie further out."""
+    return replace(interval, low=min(interval.low, alone.low), high=max(interval.high, alone.high), clusters=clusters)
 
 
 def draws_for(alpha: float) -> int:
@@ -132,7 +165,7 @@ def draws_for(alpha: float) -> int:
     return max(DRAWS, math.ceil(4 / alpha) - 1)
 
 
-def few_rows(bound: BoundMetric, points: Points) -> str | None:
+def few_rows(bound: BoundMetric, points: Points | RowSample) -> str | None:
     """Why there is no interval: a range of no width, or bins without rows, would look like knowledge."""
     if points.n < 2:
         return "too few rows: 1"
@@ -143,6 +176,8 @@ def few_rows(bound: BoundMetric, points: Points) -> str | None:
 
 def needs_of(bound: BoundMetric, resampling: Resampling) -> Needs | None:
     """Which draws an interval of this metric reads."""
+    if resampling.base.clustered is not None:
+        return Needs(null=False, flips=True)
     norms = uses_null(resampling) and not resampling.uses_law(bound)
     flips = bound.metric.drawing.needs_flips
     return Needs(null=False, norms=norms, flips=flips) if norms or flips else None
@@ -151,7 +186,7 @@ def needs_of(bound: BoundMetric, resampling: Resampling) -> Needs | None:
 def uses_null(resampling: Resampling) -> bool:
     """Whether outcomes drawn as predicted bound the noise: not of soft labels that all show their own variance."""
     labels = resampling.base.labels
-    return labels is None or bool((labels.events > 0).any())
+    return labels is None or not labels.trusted
 
 
 def interval_of(
@@ -166,6 +201,8 @@ def interval_of(
     norm, null = bound.norm(points, None), uses_null(resampling)
     if norm is None:
         raise RuntimeError("the metric has no interval")
+    if points.clustered is not None:
+        return _by_clusters(fields, norm.suffix, resampling, drawn, alpha, draws, seed)
     law = bound.law is not None and (resampling.uses_law(bound) or not null)
     method = "limit law" if law else "flipped residuals and drawn outcomes" if null else "flipped residuals"
     method += (", soft labels" if points.soft else "") + norm.suffix
@@ -183,13 +220,41 @@ def interval_of(
     return Interval(**fields, low=low, high=min(high, 1.0), method=method, **record)
 
 
-def _reach(norm: Norm, resampling: Resampling, value: float, alpha: float) -> Reach:
-    """How far the value may lie below the truth. Weights that vary move it, too, by T² more a row at most."""
+def _by_clusters(
+    fields: dict[str, Any], suffix: str, resampling: Resampling, drawn: Drawn | None, alpha: float, draws: int, seed: int
+) -> Interval:
+    """The interval by what clusters differ from each other, whose number enters as in Student's law.
+
+    What noise adds is not taken off its upper limit: how much clusters add is known less well than what rows do.
+    """
+    if drawn is None or drawn.norm is None or drawn.points.clustered is None:
+        raise RuntimeError("no draws were made")
+    value, sampler = fields["value"], drawn.points.clustered
+    wider = student_quantile(alpha / 2, sampler.flipped - 1) / normal_quantile(alpha / 2)
+    variance = float((_influences(drawn.norm, drawn.points.e, sampler.deviations(), value) ** 2).sum())
+    high = drawn.norm.highest(value, _reach(drawn.norm, resampling, value, alpha, variance * wider**2), None)
+    low = drawn.norm.lowest(value, Noise(drawn.noise.null, drawn.noise.flips * wider), alpha)
+    low = min(settled(low), value) if low > ROUNDING * value else 0.0
+    method = flipped(resampling.base, sampler.count) + (", soft labels" if resampling.base.soft else "") + suffix
+    return Interval(**fields, low=low, high=min(settled(high), 1.0), method=method, resamples=draws, seed=seed)
+
+
+def _influences(norm: Norm, e: Floats, deviations: Array, value: float) -> Floats:
+    """What each cluster adds to the value by the witness at hand: a derivative, from a little more and a little less of it."""
+    more, less = (norm.near(norm.noise(single(e + step * deviations)), value) for step in (_STEP, -_STEP))
+    return np.asarray((more - less) / (2 * _STEP))
+
+
+def _reach(norm: Norm, resampling: Resampling, value: float, alpha: float, by_clusters: float = 0.0) -> Reach:
+    """How far the value may lie below the truth. Weights that vary move it, too, by T² more a row at most; where clusters make
+    for more variance, events are as few as in fewer rows."""
     points, z = resampling.base, normal_quantile(alpha / 2)
-    variance = residual_variance(points, norm.squares()) / points.total**2
+    independent = residual_variance(points, norm.squares()) / points.total**2
     if points.weighted:
-        variance += value**2 / points.effective
-    return Reach(z, variance, _skewness(points) * z / (2 * points.effective))
+        independent += value**2 / points.effective
+    variance = max(independent, by_clusters)
+    likeness = variance / independent if independent > 0 else 1.0
+    return Reach(z, variance, _skewness(points) * z / (2 * points.effective) * likeness)
 
 
 def _skewness(points: Points) -> float:

@@ -2,27 +2,24 @@
 
 import math
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
-
-import numpy as np
+from typing import Any, Literal
 
 from trueness._types import Floats, Rng, Values
 from trueness.brownian import BrownianLaw
 from trueness.data.points import Points
 from trueness.data.sample import Given, Sample, as_sample
+from trueness.data.soft_labels import LabelNoise
 from trueness.errors import InputError
-from trueness.inference.combination import joint_pvalue, rank_pvalues
-from trueness.inference.outcome import CalibrationTest, TestPart
-from trueness.inference.residual_statistics import COMBINED, PARTS, STATISTICS, tail_of
+from trueness.inference.clustering import tested
+from trueness.inference.combination import rank_pvalues
+from trueness.inference.combined import SMALLEST, combined, ecce_part, neighbours
+from trueness.inference.few_events import FewEvents, tail_law
+from trueness.inference.outcome import CalibrationTest
+from trueness.inference.residual_statistics import STATISTICS, tail_of, together
 from trueness.inference.simulation import SOFT, Drawn, Needs, Progress, Resampling, null_draws
 from trueness.metrics.drawing import LimitLaw, Options
 from trueness.metrics.registry import BoundMetric, bind
 from trueness.options import check_choice, check_count, check_progress, check_seed
-
-_SMALLEST = 5e-324
-_MANY_EVENTS = 200  # from which the laws' far tails are trusted
-_FAR = math.log(1e-4)
-_GROUPS = 512  # of neighbouring scores, at least, on which statistics of residuals are drawn
 
 METHODS = ("auto", "asymptotic", "simulated")
 WEIGHT_KINDS = ("importance", "frequency")
@@ -39,6 +36,7 @@ def calibration_test(
     rng: Rng = None,
     sample_weight: Values | None = None,
     weight_kind: Literal["importance", "frequency"] = "importance",
+    cluster: Values | None = None,
     progress: Progress | None = None,
 ) -> CalibrationTest:
     r"""How often a calibrated model would look at least this far off.
@@ -52,10 +50,11 @@ def calibration_test(
 
     Parameters
     ----------
-    y_true : array-like or Summary
+    y_true : array-like, Summary or Record
         Outcomes in {0, 1}, soft labels in [0, 1] (ECCE only, with the variance that they show; labels of 0 and 1 among them
         count as events), or a summary in place of both arrays: C is then read at its cells' edges, which makes the test a
-        little conservative, and so does a cell of several soft rows, for some may be events.
+        little conservative, and so does a cell of several soft rows, for some may be events. Or a record of buckets of
+        clusters, which are flipped.
     y_prob : array-like
         Predicted probabilities.
     statistic : str
@@ -77,6 +76,9 @@ def calibration_test(
         noisier than the test believes, and it rejects too often.
     weight_kind : {"importance", "frequency"}
         Whether a weight says how much a row counts, or how many equal rows it stands for.
+    cluster : array-like, optional
+        The cluster of each row, where rows of one are not independent: repeats of one question, visits of one patient. Draws
+        then flip the residuals of whole clusters, and p is never below that of independent rows.
     progress : callable, optional
         Called with the draws done and the draws in all.
 
@@ -84,10 +86,11 @@ def calibration_test(
     -------
     CalibrationTest
         With ``statistic``, ``value``, ``standardized``, ``pvalue``, ``log10_pvalue`` (exact where a float underflows),
-        ``method``, ``reason``, ``n``, ``resamples`` and ``seed``. Certain predictions that were wrong, an event at 0 or none
-        at 1, make p = 0; ``rest`` is then the test of the other rows. ``parts`` lists what a combined test is made of. Its
-        p-value is that of the draws; where none reached the observed one, twice the smaller of those by the laws of ECCE-R
-        and Cox, if it is smaller still.
+        ``method``, ``reason``, ``n``, ``resamples``, ``seed`` and ``clusters``. Certain predictions that were wrong, an event
+        at 0 or none at 1, make p = 0; ``rest`` is then the test of the other rows. ``parts`` lists what a combined test is
+        made of, each with its ``value``, ``pvalue`` alone, and ``words`` for what it saw; the value of the whole is ECCE-R.
+        Its p-value is that of the draws; where none reached the observed one, and the variance of events is at least 200, it
+        is twice the smaller of those by the laws of ECCE-R and Cox, if that is smaller still.
 
     References
     ----------
@@ -113,11 +116,15 @@ def calibration_test(
     check_choice("weight_kind", weight_kind, WEIGHT_KINDS)
     check_progress(progress)
     resamples, seed = check_count("resamples", resamples), check_seed(rng)
-    sample = as_sample(y_true, y_prob, sample_weight)
-    resampling = Resampling(sample, [bound], frequency=weight_kind == "frequency")
-    if statistic in STATISTICS or statistic == "combined":
-        return outcome_by_residuals(statistic, resampling, method, resamples, seed, progress)
-    return outcome_of(bound, resampling.values[0], resampling, method, resamples, seed, progress)
+    sample = as_sample(y_true, y_prob, sample_weight, cluster=cluster)
+
+    def outcome(part: Sample) -> CalibrationTest:
+        resampling = Resampling(part, [bound], frequency=weight_kind == "frequency")
+        if statistic in STATISTICS or statistic == "combined":
+            return outcome_by_residuals(statistic, resampling, method, resamples, seed, progress)
+        return outcome_of(bound, resampling.values[0], resampling, method, resamples, seed, progress)
+
+    return tested(sample, outcome)
 
 
 def bind_statistic(statistic: Any, options: Options | None) -> BoundMetric:
@@ -138,23 +145,18 @@ def outcome_by_residuals(
     if points.soft:
         if name != "combined":
             raise InputError(f"statistic: {SOFT}")
-        alone = _soft(resampling.metrics[0], resampling.values[0], resampling, method)
-        part = TestPart(name="ecce_r", value=alone.value, pvalue=alone.pvalue, log10_pvalue=alone.log10_pvalue)
-        return replace(alone, statistic=name, reason=f"{alone.reason}; ECCE-R alone", parts=(part,))
+        alone = outcome_of(resampling.metrics[0], resampling.values[0], resampling, method, resamples, seed, progress)
+        return replace(alone, statistic=name, reason=f"{alone.reason}; ECCE-R alone", parts=(ecce_part(alone, sample),))
     if float(points.binomial.sum()) == 0 or sample.contradictions(frequency=resampling.frequency).total:
         alone = outcome_of(resampling.metrics[0], resampling.values[0], resampling, "auto", resamples, seed, rest=False)
+        parts = (ecce_part(alone, sample),) if name == "combined" else ()
         rest = sample.without_contradictions if alone.contradictions else None
-        if rest is None:
-            return replace(alone, statistic=name, value=math.nan)
-        others = Resampling(rest, resampling.metrics, frequency=resampling.frequency)
-        return replace(
-            alone,
-            statistic=name,
-            value=math.nan,
-            rest=outcome_by_residuals(name, others, method, resamples, seed, progress),
-        )
+        if rest is not None:
+            others = Resampling(rest, resampling.metrics, frequency=resampling.frequency)
+            alone = replace(alone, rest=outcome_by_residuals(name, others, method, resamples, seed, progress))
+        return replace(alone, statistic=name, value=alone.value if parts else math.nan, parts=parts)
     if name == "combined":
-        return _combined(resampling, method, resamples, seed, progress)
+        return combined(resampling, method, resamples, seed, progress)
     return _by_residuals(name, resampling, method, resamples, seed, progress)
 
 
@@ -164,6 +166,7 @@ def _by_residuals(
     points, regime = resampling.base, resampling.regime
     fields: dict[str, Any] = {"statistic": name, "n": points.n}
     has_tail = tail_of(STATISTICS[name](points)) is not None
+    _require_independent(points, method)
     if method == "asymptotic" and not has_tail:
         raise InputError(f'method: {name} has no limit law here. Pass method="simulated", or statistic="cox".')
     reason = "as asked" if method != "auto" else regime.reason if has_tail else f"{name} has no limit law here"
@@ -172,9 +175,9 @@ def _by_residuals(
         value = float(statistic.of(points.e[None, :])[0])
         log_p = min(_log_tail(statistic, value), 0.0)
         fields |= {"value": value, "standardized": value, "method": "asymptotic", "reason": reason}
-        return CalibrationTest(**fields, pvalue=max(math.exp(log_p), _SMALLEST), log10_pvalue=log_p / math.log(10))
-    groups = points.merged(points.groups([], least=_GROUPS))
-    values = null_draws(groups, [STATISTICS[name](groups)], seed, resamples, progress)[0]
+        return CalibrationTest(**fields, pvalue=max(math.exp(log_p), SMALLEST), log10_pvalue=log_p / math.log(10))
+    groups = neighbours(points)
+    values = null_draws(groups, together([STATISTICS[name](groups)]), seed, resamples, progress)[0]
     value, null = float(values[0]), values[1:]
     spread = float(null.std())
     pvalue = float(rank_pvalues(values)[0])
@@ -191,50 +194,14 @@ def _by_residuals(
     )
 
 
+def _require_independent(points: Points, method: str) -> None:
+    """Limit laws are those of independent rows."""
+    if points.clustered is not None and method == "asymptotic":
+        raise InputError('method: limit laws hold for independent rows, not for clusters. Leave method="auto".')
+
+
 def _log_tail(statistic: Any, value: float) -> float:
     return float(statistic.log_tail(value))
-
-
-def _combined(resampling: Resampling, method: str, resamples: int, seed: int, progress: Progress | None) -> CalibrationTest:
-    """Joint smallest p on one set of draws; beyond them the laws of ECCE-R and Cox, Bonferroni."""
-    if method == "asymptotic":
-        raise InputError('method: the combined test is simulated. Pass method="auto", or statistic="ecce_r" or "cox".')
-    points, regime = resampling.base, resampling.regime
-    groups = points.merged(points.groups([], least=_GROUPS))
-    statistics = [PARTS[name](groups) for name in COMBINED]
-    drawn = null_draws(groups, statistics, seed, resamples, progress)
-    lawful = [(place, tail) for place, each in enumerate(statistics) if (tail := tail_of(each)) is not None]
-    further = np.min([[tail(max(float(x), 0.0)) for x in drawn[place]] for place, tail in lawful], axis=0)
-    pvalue, ranks = joint_pvalue(drawn, further)
-    values, logs = [float(each[0]) for each in drawn], [math.log(rank) for rank in ranks]
-    by_law = method == "auto" and regime.asymptotic
-    if by_law:  # values of all scores, not of groups
-        for place, _ in lawful:
-            exact = PARTS[COMBINED[place]](points)
-            values[place] = float(exact.of(points.e[None, :])[0])
-            logs[place] = min(_log_tail(exact, values[place]), 0.0)
-    far = min(math.log(len(lawful)) + min(logs[place] for place, _ in lawful), 0.0)
-    log_p, beyond = math.log(pvalue), False
-    if by_law and pvalue * (resamples + 1) < 1.5 and far < log_p:
-        log_p, beyond = far, True
-    parts = [
-        TestPart(name=name, value=value, pvalue=max(math.exp(log), _SMALLEST), log10_pvalue=log / math.log(10))
-        for name, value, log in zip(COMBINED, values, logs, strict=True)
-    ]
-    beside = "beyond all draws: the laws of ECCE-R and Cox, Bonferroni" if beyond else "joint draws of its parts"
-    return CalibrationTest(
-        statistic="combined",
-        value=-min(logs) / math.log(10),
-        standardized=math.nan,
-        pvalue=max(math.exp(log_p), _SMALLEST),
-        log10_pvalue=log_p / math.log(10),
-        method="asymptotic" if beyond else "simulated",
-        reason=f"{beside}; {regime.reason}",
-        n=points.n,
-        resamples=None if beyond else resamples,
-        seed=seed,
-        parts=tuple(sorted(parts, key=lambda part: part.log10_pvalue)),
-    )
 
 
 def outcome_of(
@@ -250,6 +217,9 @@ def outcome_of(
 ) -> CalibrationTest:
     """The test of a value; `drawn` holds draws already made with this seed, `rest` asks for the test of the rest."""
     points, sample = resampling.base, resampling.sample
+    _require_independent(points, method)
+    if points.soft and points.clustered is not None:
+        return _soft_clusters(bound, value, resampling, resamples, seed, progress, drawn)
     if points.soft:
         return _soft(bound, value, resampling, method)
     sigma = math.sqrt(float(points.binomial.sum())) / points.total
@@ -267,8 +237,7 @@ def outcome_of(
         reason = "every prediction is 0 or 1 and none is contradicted"
         return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
     if not simulated and bound.law is not None:
-        few = method == "auto" and points.events < _MANY_EVENTS
-        tail = FewEvents.of(bound.law.law, points) if few else None
+        tail = bound.law.law if method == "asymptotic" else tail_law(bound.law.law, points)
         return _asymptotic(fields, bound.law, sigma, reason, sample, tail=tail)
     if drawn is None:
         drawn = resampling.draw(seed, resamples, [Needs()], progress)[0]
@@ -297,7 +266,7 @@ def _simulated(
     above = (drawn.observed - float(drawn.null.mean())) / spread if spread > 1e-14 else math.nan
     return CalibrationTest(
         **fields,
-        standardized=fields["value"] / sigma if bound.law is not None else above,
+        standardized=above if bound.law is None or sample.clusters else fields["value"] / sigma,
         pvalue=pvalue,
         log10_pvalue=math.log10(pvalue),
         reason=reason,
@@ -312,6 +281,8 @@ def _choice(bound: BoundMetric, resampling: Resampling, method: str) -> tuple[bo
         if bound.law is None:
             raise InputError(f'method: {bound.name} has no limit law here. Pass method="simulated", or statistic="ecce_r".')
         return False, "as asked"
+    if resampling.base.clustered is not None:
+        return True, resampling.regime.reason
     if method == "simulated":
         return True, "as asked"
     weighted_cells = resampling.base.weighted and resampling.base.kind == "cells"
@@ -324,38 +295,6 @@ def _choice(bound: BoundMetric, resampling: Resampling, method: str) -> tuple[bo
     return not resampling.regime.asymptotic, resampling.regime.reason
 
 
-class FewEvents(NamedTuple):
-    """A limit law whose far tail allows for events that are few: their sums are skewed.
-
-    A sum of variance V and skewness γ passes x + γ(x² − 1)/6 standard deviations on one side, x − γ(x² − 1)/6 on the other, as
-    often as a normal one passes x (Cornish and Fisher). Half of the law's tail is taken to be of either side. Below 1e-4 alone:
-    with V = 52 the law is right above, and 1.3 times too small at 3e-5.
-    """
-
-    law: BrownianLaw
-    skewness: float
-
-    @classmethod
-    def of(cls, law: BrownianLaw, points: Points) -> "FewEvents":
-        """That of these points."""
-        lean = float((points.binomial * np.abs(1 - 2 * points.score)).sum()) / float(points.binomial.sum())
-        return cls(law, lean / math.sqrt(points.events))
-
-    def sf(self, x: float) -> float:
-        """P(X > x)."""
-        return math.exp(self.logsf(x))
-
-    def logsf(self, x: float) -> float:
-        """ln P(X > x)."""
-        by_law, k = float(self.law.logsf(x)), self.skewness / 6
-        if by_law >= _FAR or k <= 0:
-            return by_law
-        heavy = (math.sqrt(1 + 4 * k * (x + k)) - 1) / (2 * k)
-        left = 1 - 4 * k * (x - k)
-        light = float(self.law.logsf((1 - math.sqrt(left)) / (2 * k))) if left > 0 else -math.inf
-        return float(min(np.logaddexp(self.law.logsf(heavy), light) - math.log(2), _FAR))
-
-
 def _asymptotic(
     fields: dict[str, Any],
     limit: LimitLaw,
@@ -363,7 +302,7 @@ def _asymptotic(
     reason: str,
     sample: Sample,
     between: tuple[float, float] | None = None,
-    tail: FewEvents | None = None,
+    tail: BrownianLaw | FewEvents | None = None,
 ) -> CalibrationTest:
     """By the limit law, or what stands for its `tail`.
 
@@ -375,11 +314,11 @@ def _asymptotic(
     if (bracket := sample.bracket) is not None:
         low, high = limit.bounds(bracket)
         smallest = law.sf(high / least) if least > 0 else 0.0
-        bounds = (max(smallest, _SMALLEST), max(law.sf(low / most), _SMALLEST))
+        bounds = (max(smallest, SMALLEST), max(law.sf(low / most), SMALLEST))
     return CalibrationTest(
         **fields,
         standardized=standardized,
-        pvalue=max(law.sf(standardized), _SMALLEST),
+        pvalue=max(law.sf(standardized), SMALLEST),
         log10_pvalue=law.logsf(standardized) / math.log(10),
         reason=reason,
         pvalue_bounds=bounds,
@@ -391,14 +330,43 @@ def _soft(bound: BoundMetric, value: float, resampling: Resampling, method: str)
     if bound.law is None or method == "simulated":
         raise InputError(f"{'statistic' if bound.law is None else 'method'}: {SOFT}")
     points = resampling.base
-    variance, labels = residual_variance(points), points.labels
-    if labels is None:
-        raise RuntimeError("soft labels without their variance")
+    variance, labels = residual_variance(points), _shown(points)
     fields: dict[str, Any] = {"statistic": bound.name, "value": value, "n": points.n, "method": "asymptotic"}
     if variance == 0:
         return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=labels.reason)
     sigmas = [math.sqrt(each) / points.total for each in (variance, labels.lowest, labels.highest)]
     return _asymptotic(fields, bound.law, sigmas[0], labels.reason, resampling.sample, between=(sigmas[1], sigmas[2]))
+
+
+def _soft_clusters(
+    bound: BoundMetric,
+    value: float,
+    resampling: Resampling,
+    resamples: int,
+    seed: int,
+    progress: Progress | None,
+    drawn: Drawn | None,
+) -> CalibrationTest:
+    """Soft labels in clusters: these are flipped as they are."""
+    if bound.law is None:
+        raise InputError(f"statistic: {SOFT}")
+    points = resampling.base
+    variance = residual_variance(points)
+    reason = f"{resampling.regime.reason}; {_shown(points).reason}"
+    fields: dict[str, Any] = {"statistic": bound.name, "value": value, "n": points.n, "method": "simulated"}
+    if variance == 0:
+        return CalibrationTest(**fields, standardized=0.0, pvalue=1.0, log10_pvalue=0.0, reason=reason)
+    if drawn is None:
+        drawn = resampling.draw(seed, resamples, [Needs()], progress)[0]
+    sigma = math.sqrt(variance) / points.total
+    return _simulated(fields, bound, drawn, sigma, reason, seed, resampling.sample)
+
+
+def _shown(points: Points) -> LabelNoise:
+    """What soft labels show of their variance."""
+    if points.labels is None:
+        raise RuntimeError("soft labels without their variance")
+    return points.labels
 
 
 def residual_variance(points: Points, squares: Floats | None = None) -> float:

@@ -12,12 +12,13 @@ from trueness.data.points import FEW_EQUAL, FEW_EVENTS, FEW_SCORES, LARGE_JUMP, 
 from trueness.data.sample import Sample
 from trueness.engines.arrays.workers import in_order
 from trueness.errors import InputError
-from trueness.metrics.drawing import Noise, Norm, Partition, Statistic
+from trueness.metrics.drawing import Noise, Norm, Partition
 from trueness.metrics.registry import BoundMetric
 
 Progress = Callable[[int, int], None]  # draws done, draws in all
 
 FEW_ROWS = 1000
+FEW_CLUSTERS = 20  # below this p is approximate
 _BLOCK = 1 << 19  # random numbers held at a time by a thread
 _NODES = 512  # at which even few points may be looked at
 _MANY_EVENTS = 500  # below this the law's mean is more than about 1 % off
@@ -42,6 +43,8 @@ class Regime(NamedTuple):
 
 def regime(points: Points) -> Regime:
     """The rule by which a test chooses its method."""
+    if points.clustered is not None:
+        return Regime(False, flipped(points, points.clustered.count))
     what = "distinct scores" if points.kind == "rows" else "cells with rows"
     if points.events < FEW_EVENTS:
         return Regime(False, f"few events: their variance is {points.events:.3g}, below {FEW_EVENTS}")
@@ -54,6 +57,13 @@ def regime(points: Points) -> Regime:
     if points.jump > LARGE_JUMP:
         return Regime(False, f"one row may move the whole by {points.jump:.2g} of its noise, above {LARGE_JUMP}")
     return Regime(True, f"{points.n} rows, {len(points.score)} {what}, variance of events {points.events:.3g}")
+
+
+def flipped(points: Points, clusters: int) -> str:
+    """What changes sign in a draw, in words."""
+    what = "clusters" if points.kind == "rows" else "buckets of clusters"
+    few = "" if clusters >= FEW_CLUSTERS else f", below {FEW_CLUSTERS}: approximate"
+    return f"{clusters} {what} flipped whole{few}"
 
 
 class Needs(NamedTuple):
@@ -77,6 +87,7 @@ class Drawn(NamedTuple):
     null: Floats  # the metric under calibration
     noise: Noise
     norm: Norm | None  # the norm behind the noise
+    perfect: Floats  # the metric behind the noise floor: with clusters nothing that is off in all of them is in it
 
     def pvalue(self) -> float:
         """Share of draws that reach the observed value, itself counted."""
@@ -92,6 +103,7 @@ class _Part(NamedTuple):
     null: Floats
     norms: Floats
     flips: Floats
+    perfect: Floats
 
 
 class _Tally:
@@ -107,9 +119,13 @@ class _Tally:
             self._norm.base = base
         follows = self._norm is not None and self._norm.gives_metric
         self._statistic = None if not needs.null else self._norm if follows else bound.statistic(points, partition)
-        self._observed = value
-        if self._statistic is not None and (base.may_tie or not bound.metric.drawing.is_smooth):
-            self._observed = float(self._statistic.of(points.e[None, :])[0])
+        self._observed, smooth = value, bound.metric.drawing.is_smooth
+        if self._statistic is not None and (base.may_tie or not smooth):
+            seen = bound.read_on(points, base)
+            statistic = self._statistic if seen is points else bound.statistic(seen, None)
+            observed = float(statistic.of(seen.e[None, :])[0])
+            # Draws of a smooth metric are read a little too high where a curve turns flat: a draw that ties must reach it.
+            self._observed = min(value, observed) if smooth else observed
         once = np.random.default_rng(0)
         self.part(points.e[None, :], points.e[None, :], once)  # what draws share is made once, before there are threads
 
@@ -123,24 +139,32 @@ class _Tally:
             null = self._statistic.of(outcomes)
         if self._norm is not None and self.needs.flips and flips is not None:
             flipped = self._norm.limiting_noise(flips, rng)
-        return _Part(null, norms, flipped)
+        perfect = null
+        if self._points.clustered is not None and self._statistic is not None and flips is not None:
+            perfect = self._statistic.of(flips)
+        return _Part(null, norms, flipped, perfect)
 
     def drawn(self, parts: Sequence[_Part]) -> Drawn:
         """All of them."""
-        null, norms, flips = (np.concatenate(column) for column in zip(*parts, strict=True))
-        return Drawn(self._points, self._observed, null, Noise(norms, flips), self._norm)
+        null, norms, flips, perfect = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return Drawn(self._points, self._observed, null, Noise(norms, flips), self._norm, perfect)
+
+
+def _batches_of(points: Points, draws: int) -> list[int]:
+    """How many draws are made at a time: as many as a thread holds, whatever the number of threads."""
+    size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
+    return [min(size, draws - start) for start in range(0, draws, size)]
 
 
 class _Batches:
     """Draws of the metrics that share their points, some at a time; a batch has a seed of its own."""
 
     def __init__(self, points: Points, tallies: list[_Tally], stream: Seeds, draws: int) -> None:
-        size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
-        self._sizes = [min(size, draws - start) for start in range(0, draws, size)]
+        self._sizes = _batches_of(points, draws)
         self._seeds = stream.spawn(len(self._sizes))
         self._sampler, self._tallies = points.sampler, tallies
         self._outcomes = any(tally.needs.outcomes for tally in tallies)
-        self._flips = any(tally.needs.flips for tally in tallies)
+        self._flips = any(tally.needs.flips or (points.clustered is not None and tally.needs.null) for tally in tallies)
 
     def drawn(self, told: Callable[[int], None] | None) -> list[Drawn]:
         """The draws of each metric; `told` is told how many are done."""
@@ -215,17 +239,15 @@ class Resampling:
 
 
 def null_draws(
-    points: Points, statistics: Sequence[Statistic], seed: int, draws: int, progress: Progress | None = None
+    points: Points, statistics: Callable[[Array], list[Floats]], seed: int, draws: int, progress: Progress | None = None
 ) -> list[Floats]:
     """Each statistic of what was observed, first, and of outcomes drawn as predicted: the same draws for all."""
-    size = max(1, _BLOCK // max(points.sampler.width, len(points.score), _NODES))
-    sizes = [min(size, draws - start) for start in range(0, draws, size)]
+    sizes = _batches_of(points, draws)
     seeds = np.random.SeedSequence(seed).spawn(len(sizes))
-    parts = [[each.of(points.e[None, :]) for each in statistics]]  # what draws share is made here, before there are threads
+    parts = [statistics(points.e[None, :])]  # what draws share is made here, before there are threads
 
     def batch(number: int) -> list[Floats]:
-        outcomes = points.sampler.null(np.random.default_rng(seeds[number]), sizes[number])
-        return [each.of(outcomes) for each in statistics]
+        return statistics(points.sampler.null(np.random.default_rng(seeds[number]), sizes[number]))
 
     for number, part in enumerate(in_order(batch, len(sizes))):
         parts.append(part)

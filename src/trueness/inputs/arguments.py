@@ -10,9 +10,10 @@ from trueness._values import lists, show
 from trueness.errors import InputError
 from trueness.options import check_options
 
+BUCKET = "bucket"  # the axis of a record whose keys are buckets of clusters
 Role = Literal["prediction", "outcome", "weight"]  # what a column of numbers is read as
 
-__all__ = ["Columns", "Reading", "Role", "column_names", "predictor_names"]
+__all__ = ["BUCKET", "Columns", "Reading", "Role", "column_names", "predictor_names"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,15 @@ class Columns:
     def numbers(self) -> list[str]:
         """Columns read as numbers: the outcome, the predictions, the weight."""
         return [self.outcome, *self.predictions, *_given(self.weight)]
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """What the keys of a record of these columns are values of: groups, and buckets of clusters."""
+        if self.cluster is None:
+            return self.by
+        if BUCKET in self.by:
+            raise InputError(f"by: a column named {BUCKET!r} is none beside cluster=, whose buckets have that name. Rename it.")
+        return (*self.by, BUCKET)
 
     @property
     def names(self) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from trueness._frozen import frozen
 from trueness._types import Array
 from trueness._values import is_missing, is_number, is_unusable, show
 from trueness.errors import InputError
@@ -59,7 +60,7 @@ class Column:
 
     def owned(self) -> "Column":
         """The same with a copy of the values, which whoever has the source cannot change."""
-        values = np.array(self.chunk(0, self.length))
+        values = frozen(self.chunk(0, self.length))
         return replace(self, fetch=lambda a, b: values[a:b])
 
     def chunk(self, start: int, stop: int) -> Array:

@@ -14,6 +14,7 @@ from trueness._values import is_chunk, show, stem
 from trueness.errors import InputError
 from trueness.inputs.align import aligned
 from trueness.inputs.arguments import Reading
+from trueness.inputs.clusters import Clusters, read_clusters
 from trueness.inputs.columns import CHUNK, Column
 from trueness.inputs.containers import as_column, changed_dtype, group_values
 from trueness.inputs.faults import (
@@ -40,7 +41,8 @@ Names = tuple[str, str, str]
 NAMES: Names = ("y_true", "y_prob", "sample_weight")
 _AS_THEY_ARE = Reading()
 _LONGDOUBLE = np.dtype(np.longdouble).name
-Groups = Sequence[tuple[str, Any]]  # columns that make the groups, each with what messages call it
+Named = tuple[str, Any]  # a column with what messages call it
+Groups = Sequence[Named]  # columns that make the groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +68,20 @@ class Rows:
     nan: Literal["raise", "drop"]
     notes: tuple[str, ...]
     by: Sequence[Any] | None = None  # the group of each row
+    cluster: Clusters | None = None  # rows that belong together
 
     def __len__(self) -> int:
         return self.y.length
+
+    def keys(self, groups: int) -> Sequence[Any] | None:
+        """The key of each row in a record: of so many columns of groups, and the bucket of its cluster; None for neither."""
+        if self.cluster is None:
+            return self.by
+        buckets: list[int] = self.cluster.bucket_of_row.tolist()
+        if self.by is None:
+            return buckets
+        pairs = zip(self.by, buckets, strict=True)
+        return [(*group, bucket) if groups > 1 else (group, bucket) for group, bucket in pairs]
 
     def owned(self) -> Self:
         """The same with copies of the values, for results that look at them again."""
@@ -77,12 +90,12 @@ class Rows:
     def taken(self, places: Ints) -> Self:
         """Some of the rows, by their places."""
         w = None if self.w is None else _taken(self.w, places)
-        return replace(self, y=_taken(self.y, places), f=_taken(self.f, places), w=w, by=None)
+        return replace(self, y=_taken(self.y, places), f=_taken(self.f, places), w=w, by=None, cluster=None)
 
     def between(self, start: int, stop: int) -> Self:
         """Rows start … stop."""
         w = None if self.w is None else _between(self.w, start, stop)
-        return replace(self, y=_between(self.y, start, stop), f=_between(self.f, start, stop), w=w, by=None)
+        return replace(self, y=_between(self.y, start, stop), f=_between(self.f, start, stop), w=w, by=None, cluster=None)
 
     def arrays(self, *, part: bool = False) -> Arrays:
         """All rows, checked; raises or drops as `nan` says. Rows that are a `part` of the data may all be dropped."""
@@ -130,6 +143,7 @@ def read_rows(
     reading: Reading = _AS_THEY_ARE,
     *,
     by: Groups = (),
+    cluster: Named | None = None,
     names: Names = NAMES,
     part: bool = False,
 ) -> Rows:
@@ -137,12 +151,12 @@ def read_rows(
 
     Rows that are a `part` of the data may lack the event.
     """
-    y, f, w, groups, notes = _columns(y_true, y_prob, sample_weight, names, reading.align, by)
+    y, f, w, (groups, clusters), notes = _columns(y_true, y_prob, sample_weight, names, reading.align, by, cluster)
     if not y.length:
         raise InputError(f"{names[0]} and {names[1]}: no rows (0 values in each). Pass at least one row.")
     if not part and reading.pos_label is not None and not occurs(y, reading.pos_label):
         require_label(y.name, Observed().add(y), reading.pos_label)
-    return _rows(y, f, w, notes, reading, groups)
+    return replace(_rows(y, f, w, notes, reading), by=groups, cluster=clusters)
 
 
 def read_predictions(y_prob: Values) -> Floats:
@@ -293,11 +307,12 @@ def _columns(
     names: tuple[str, ...],
     align: str | None,
     by: Groups = (),
-) -> tuple[Column, Column, Column | None, Sequence[Any] | None, list[str]]:
+    cluster: Named | None = None,
+) -> tuple[Column, Column, Column | None, tuple[Sequence[Any] | None, Clusters | None], list[str]]:
     """Every column of the rows, matched by their index where they have one."""
     given = [y_true, y_prob] if sample_weight is None else [y_true, y_prob, sample_weight]
-    count = len(given)
-    given, names = [*given, *(values for _, values in by)], (*names[:count], *(name for name, _ in by))
+    count, beside = len(given), [*by, *([] if cluster is None else [cluster])]
+    given, names = [*given, *(values for _, values in beside)], (*names[:count], *(name for name, _ in beside))
     _check_distinct(given, names)
     given, notes = aligned(given, names, align)
     columns = [as_column(x, name) for x, name in zip(given[:count], names, strict=False)]
@@ -308,8 +323,10 @@ def _columns(
             f"{odd.name}: lengths differ ({have} values). Pass one value of each per row; nothing is broadcast or cut."
         )
     y, f, w = columns[0], columns[1], columns[2] if len(columns) > 2 else None
-    groups = [_group_column(x, name, y.length) for x, name in zip(given[count:], names[count:], strict=True)]
-    return y, f, w, group_keys(groups) if groups else None, notes
+    last = count + len(by)
+    groups = [_group_column(x, name, y.length) for x, name in zip(given[count:last], names[count:last], strict=True)]
+    clusters = None if cluster is None else read_clusters(given[last], names[last], y.length)
+    return y, f, w, (group_keys(groups) if groups else None, clusters), notes
 
 
 def _group_column(x: Any, name: str, rows: int) -> list[Any]:
@@ -319,9 +336,7 @@ def _group_column(x: Any, name: str, rows: int) -> list[Any]:
     return groups
 
 
-def _rows(
-    y: Column, f: Column, w: Column | None, notes: list[str], reading: Reading, groups: Sequence[Any] | None = None
-) -> Rows:
+def _rows(y: Column, f: Column, w: Column | None, notes: list[str], reading: Reading) -> Rows:
     if reading.pos_label is not None:
         notes = [*notes, f"{stem(y.name)}: {show(reading.pos_label)} counted as 1, every other value as 0"]
         y = mapped(y, reading.pos_label)
@@ -334,7 +349,7 @@ def _rows(
             notes = [*notes, f"{stem(column.name)}: longdouble rounded to float64"]
         elif column.tolerance > 2.0**-50:
             notes = [*notes, f"{stem(column.name)}: {column.dtype} promoted to float64"]
-    return Rows(y=y, f=f, w=w, nan=reading.nan, notes=tuple(notes), by=groups)
+    return Rows(y=y, f=f, w=w, nan=reading.nan, notes=tuple(notes))
 
 
 def raise_bad_rows(rows: Rows) -> NoReturn:

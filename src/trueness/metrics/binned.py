@@ -11,6 +11,7 @@ from trueness.data.points import Points
 from trueness.data.row_sample import RowSample, residuals
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.errors import InputError
+from trueness.metrics.contrast import IntegralContrast, bins_kernel
 from trueness.metrics.drawing import (
     Drawing,
     IntegralNorm,
@@ -22,6 +23,7 @@ from trueness.metrics.drawing import (
     Typical,
     normal_quantile,
     order_statistic,
+    student_quantile,
 )
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bins, check_choice, check_flag
@@ -30,6 +32,8 @@ from trueness.summary.ruler import uniform_edges
 # A quantile boundary is reached at jW/B up to rounding, so that weights times a constant give the same bins.
 _REACHED = 1 - 1e-9
 _BEYOND_DOUBT = 3.6  # standard errors from which a bin's gap keeps its sign
+# Options with which the metric is Σ|Σwr|/W over bins that the ruler has.
+_USUAL = {"strategy": "uniform", "norm": "l1", "weighting": "mass", "closed": "left", "debias": False}
 
 
 def binned_ece(
@@ -266,7 +270,9 @@ class BinnedNorm(IntegralNorm):
 
     @cached_property
     def _certain(self) -> Ints:
-        """Bins whose gaps are beyond doubt."""
+        """Bins whose gaps are beyond doubt; none where rows come in clusters, of which a bin may hold few."""
+        if self.points.clustered is not None:
+            return np.zeros(0, dtype=np.int64)
         squares, variance = self._sums(self.points.squares, self.points.variance)
         return np.flatnonzero(np.abs(self._own) * self.weight > _BEYOND_DOUBT * np.sqrt(np.maximum(squares, variance)))
 
@@ -280,7 +286,11 @@ class BinnedNorm(IntegralNorm):
         reach = z * np.sqrt(n * np.maximum(mean * (1 - mean), 0.0) + z * z / 4) / (n + z * z)
         nearest = np.clip(0.5, middle - reach, middle + reach)  # Wilson's interval: the mean outcome closest to one half
         outcome = np.maximum(nearest * (1 - nearest), variance / w2)  # of a row, whichever way it is judged
-        return float(np.max(outcome * w2 / self.weight) / points.total)
+        worst = float(np.max(outcome * w2 / self.weight) / points.total)
+        if points.clustered is None:
+            return worst
+        # Bins vary together: the direction in which clusters differ most.
+        return max(worst, float(np.linalg.norm(self.gaps(points.clustered.deviations()) * np.sqrt(self.share), 2)) ** 2)
 
     def _least_variance(self) -> float:
         """Σpv, v from the residuals of a bin about their mean; nothing of a bin of one row."""
@@ -311,17 +321,23 @@ class BinnedNorm(IntegralNorm):
         """The metric is the norm."""
         return norms[:, 0] if norms.ndim > 1 else norms
 
+    def near(self, norms: Floats, value: float) -> Floats:
+        """The norms themselves."""
+        return self.metric_of(norms)
+
     def typical_noise(self, noise: Noise) -> Typical:
         """What noise alone has."""
         return Typical.of([self.metric_of(norms) for norms in noise.kinds])
 
     def highest(self, value: float, reach: Reach, noise: Noise | None) -> float:
         """The upper limit."""
-        if self.norm != "l2" or noise is None:
+        if self.norm != "l2":
             return super().highest(value, reach, noise)
+        tail = 0.5 * math.erfc(reach.z / math.sqrt(2))
+        if noise is None:  # nothing is taken off: ‖ε‖² ≥ 0
+            return max(value, self._inverted(0.0, 0.0, self._quantile(tail), 1))
         squares = [norms**2 for norms in noise.kinds]
         least = min(self._least_variance(), *(float(each.mean()) for each in squares))
-        tail = 0.5 * math.erfc(reach.z / math.sqrt(2))
         short = max(order_statistic(float(each.mean()) - each, tail) for each in squares)
         return max(value, self._inverted(least, short, reach.z, 1))
 
@@ -329,10 +345,24 @@ class BinnedNorm(IntegralNorm):
         """The lower limit."""
         if self.norm != "l2":
             return value - max(order_statistic(norms[:, -1], alpha / 2) for norms in noise.kinds)
+        if self.points.clustered is not None:
+            return self._lowest_by_clusters(noise, alpha)
         squares = [norms**2 for norms in noise.kinds]
         most = max(float(each.mean()) for each in squares)
         beyond = max(order_statistic(each - float(each.mean()), alpha / 2) for each in squares)
         return self._inverted(most, beyond, normal_quantile(alpha / 2), -1)
+
+    def _lowest_by_clusters(self, noise: Noise, alpha: float) -> float:
+        """The lower limit of l2 where ⟨u, ε⟩ and ‖ε‖² may vary together: each is given half of the error."""
+        z, squared = self._quantile(alpha / 4), float((self._own**2 * self.share).sum())
+        slack = z * math.sqrt(self.direction_variance(z))
+        most = max(order_statistic(norms, alpha / 4) for norms in noise.kinds) ** 2
+        return math.sqrt(slack**2 + squared - most) - slack if squared > most else 0.0
+
+    def _quantile(self, tail: float) -> float:
+        """Of a standard normal number, or by Student's law for the number of clusters."""
+        clusters = self.points.clustered
+        return normal_quantile(tail) if clusters is None else student_quantile(tail, clusters.flipped - 1)
 
     def _inverted(self, variance: float, deviation: float, z: float, side: int) -> float:
         """T at the end of |T_n² − variance − T²| ≤ √(deviation² + 4z²·max(pv)·T²) on one side; 0 where there is none."""
@@ -377,6 +407,14 @@ class BinnedDrawing(Drawing):
         gaps = self._gaps(points, options, partition, debias=False)
         gaps.gives_metric = not options.get("debias", False)
         return gaps
+
+    def contrast(self, score: Floats, options: Options) -> IntegralContrast | None:
+        """The gaps of equal-width bins, which no shared cell crosses."""
+        kind = [options.get(name, usual) for name, usual in _USUAL.items()]
+        if kind != list(_USUAL.values()):
+            return None
+        edges = uniform_edges(options["bins"])[1:-1]
+        return IntegralContrast(bins_kernel(np.searchsorted(edges, score, side="right"), options["bins"]))
 
     def refusal(self, options: Options) -> str | None:
         """Some norms have no interval."""

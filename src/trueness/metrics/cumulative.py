@@ -13,6 +13,7 @@ from trueness.data.points import Points
 from trueness.data.row_extremes import Bracket
 from trueness.data.sample import Given, Sample, as_sample
 from trueness.metrics.drawing import Drawing, LimitLaw, Noise, Norm, Options, Partition, Reach
+from trueness.metrics.range_contrast import RangeContrast
 from trueness.metrics.registry import Metric, register
 from trueness.summary.extremes import Extremes
 
@@ -239,6 +240,8 @@ class CumulativeNorm(Norm):
         the blocks of positions in which they begin and end: no less than the maximum, and little more.
         """
         points = self.points
+        if points.clustered is not None:  # what clusters add to a range is known less well than to the worst one
+            return super().highest(value, reach, noise)
         c = np.append(0.0, np.cumsum(points.e)) / self.total
         skewness = points.w2 * np.abs(1 - 2 * points.score)
         squares, variance, w2, w2e, skew = (
@@ -282,6 +285,10 @@ class CumulativeDrawing(Drawing):
         return CumulativeNorm(points, spread=self.spread)
 
     statistic = norm
+
+    def contrast(self, score: Floats, options: Options) -> RangeContrast:
+        """Ranges between the edges of cells."""
+        return RangeContrast(len(score), spread=self.spread)
 
 
 register(

@@ -6,9 +6,11 @@ import math
 import numpy as np
 
 from trueness._types import Floats, Values
+from trueness.data.pair import Pair
 from trueness.data.points import Points
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import Given, as_sample
+from trueness.metrics.contrast import Bounds
 from trueness.metrics.drawing import Drawing, Norm, Options, Partition
 from trueness.metrics.registry import Metric, register
 from trueness.metrics.smooth import smooth_ece
@@ -169,6 +171,23 @@ class WeakNorm(Norm):
         return norms
 
 
+class WeakContrast:
+    """The same function of the score for both predictors: what they have in common cancels.
+
+    A row moves by |v(f_a)r_a − v(f_b)r_b| ≤ |r_a − r_b| + |r_b||v(f_a) − v(f_b)| ≤ 2|f_a − f_b|.
+    """
+
+    alone = False
+
+    def __init__(self, score: Floats) -> None:
+        self._steps = np.diff(score).tolist()
+
+    def lead(self, pair: Pair, values: tuple[float, float]) -> Bounds:
+        """No function of the score does more for the first than for the second beyond this."""
+        most = max(weak_error(self._steps, (pair.e[1] - pair.e[0]).tolist()), values[0] - values[1])
+        return Bounds(*(np.array([[each]]) for each in (most, 4 * pair.apart, 0.0)))
+
+
 class WeakDrawing(Drawing):
     """Groups of neighbours stand for their rows."""
 
@@ -179,6 +198,10 @@ class WeakDrawing(Drawing):
         return WeakNorm(points)
 
     statistic = norm
+
+    def contrast(self, score: Floats, options: Options) -> WeakContrast:
+        """Limits beside those of the two intervals."""
+        return WeakContrast(score)
 
 
 register(

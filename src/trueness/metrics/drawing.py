@@ -14,6 +14,7 @@ from trueness._types import Array, Floats, Generator, Ints
 from trueness.brownian import BrownianLaw
 from trueness.data.points import Points
 from trueness.data.row_extremes import Bracket
+from trueness.metrics.contrast import Contrast
 
 Options = Mapping[str, Any]
 
@@ -99,6 +100,10 @@ class Norm(Statistic):
         """The metric of each draw."""
         return self.metric_of(self.noise(e))
 
+    def near(self, norms: Floats, value: float) -> Floats:
+        """Norms of draws as functions of the witness at hand, that of a metric of this value."""
+        return norms
+
     def squares(self) -> Floats:
         """Σw²r² of each point, r the residual that the norm is of."""
         return self.points.squares
@@ -175,6 +180,13 @@ def normal_quantile(tail: float) -> float:
     return float(-ndtri(tail))
 
 
+def student_quantile(tail: float, freedom: int) -> float:
+    """What a number by Student's law exceeds with this probability."""
+    from scipy.special import stdtrit
+
+    return float(-stdtrit(freedom, tail))
+
+
 def order_statistic(values: Floats, tail: float) -> float:
     """The smallest value that all but a share `tail` of further draws stay below."""
     place = math.ceil((len(values) + 1) * (1 - tail))
@@ -215,6 +227,10 @@ class Drawing:
         """Labels that no group of points may cross."""
         return []
 
+    def read_on(self, points: Points, base: Points, options: Options) -> Points:
+        """Where what was observed is read: on the points of the draws, or as they were before neighbours were put together."""
+        return points
+
     def is_fine(self, options: Options) -> bool:
         """Whether a cell of a summary may be too wide, so that rows are better where there are any."""
         return False
@@ -225,6 +241,10 @@ class Drawing:
 
     def norm(self, points: Points, options: Options, partition: Partition | None) -> Norm | None:
         """What its interval is made of; None where no interval is known to cover."""
+        return None
+
+    def contrast(self, score: Floats, options: Options) -> Contrast | None:
+        """What bounds its differences between predictors on cells of these scores; None: its intervals alone."""
         return None
 
     def refusal(self, options: Options) -> str | None:

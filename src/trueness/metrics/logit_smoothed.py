@@ -1,5 +1,6 @@
 """LS-ECE: expected calibration error after noise on the logits (Chidambaram et al. 2024)."""
 
+import math
 from functools import cached_property
 from typing import Any, Literal
 
@@ -11,11 +12,12 @@ from trueness.data.masses import Masses
 from trueness.data.points import Points
 from trueness.data.sample import Given, as_sample
 from trueness.data.scales import LOGIT, Window, logit
+from trueness.metrics.contrast import IntegralContrast, Kernel
 from trueness.metrics.drawing import Drawing, IntegralNorm, Options, Partition, Statistic
 from trueness.metrics.registry import Metric, register
 from trueness.options import check_bandwidth, check_choice, check_count, check_rng
 from trueness.smoothing.draws import STEPS, DrawGrid, by_point, crossing_sizes, linear_integrals, mean_sizes, middles, nodes_for
-from trueness.smoothing.kernel import Lattice, lattice
+from trueness.smoothing.kernel import Lattice, gaussian, lattice
 from trueness.smoothing.smoothed import grid_cells, sigmoid, sigmoid_link, smoothed_masses, window_for
 
 _BLOCK = 1 << 21  # kernel values held at a time by the Monte Carlo estimator
@@ -24,6 +26,7 @@ _BLOCK = 1 << 21  # kernel values held at a time by the Monte Carlo estimator
 _REACH = 6.6
 _MOST_STEPS = 1 << 13
 _NARROW_NODES = 8
+_CONTRAST_NODES, _MOST_CONTRAST_NODES, _NEAR = 2.0, 4096, 4.5  # a bandwidth, in all, and kernel widths to the last
 _LEAST_NODES = 4
 _BEND = 0.5
 _HALF_GROUPS, _MOST_GROUPS = 64, 2048
@@ -310,6 +313,12 @@ class LogitDrawing(Drawing):
         """Whether draws are smoothed together: Gaussian noise of ordinary width."""
         return bool(options["noise"] == "gaussian" and options["bandwidth"] <= WIDEST_LINK)
 
+    def read_on(self, points: Points, base: Points, options: Options) -> Points:
+        """Groups change the value of a single outcome by up to 1 %, but hardly its law: what was observed is spared that."""
+        if points is base or not self._is_on_a_grid(options):
+            return points
+        return points if GaussianLogitNorm(base, float(options["bandwidth"])).narrow else base
+
     def is_fine(self, options: Options) -> bool:
         """A narrow bandwidth."""
         return bool(options["bandwidth"] <= NARROW)
@@ -322,6 +331,18 @@ class LogitDrawing(Drawing):
         """The smoothed residuals."""
         kind = UniformLogitNorm if options["noise"] == "uniform" else GaussianLogitNorm
         return kind(points, float(options["bandwidth"]))
+
+    def contrast(self, score: Floats, options: Options) -> IntegralContrast | None:
+        """The smoothed residuals, and what the noise on the logits alone adds."""
+        if options["noise"] != "gaussian" or options["bandwidth"] > WIDEST_LINK:
+            return None
+        h, sigma = logit(score), options["bandwidth"]
+        low, high = float(h[0]) - _NEAR * sigma, float(h[-1]) + _NEAR * sigma
+        count = min(math.ceil((high - low) / sigma * _CONTRAST_NODES), _MOST_CONTRAST_NODES)
+        step = (high - low) / count
+        nodes = low + step * (np.arange(count) + 0.5)
+        weights = step * gaussian(nodes - h[:, None], sigma)
+        return IntegralContrast(Kernel(weights, weights * (score[:, None] - sigmoid(nodes))))
 
     def undrawable(self, options: Options) -> str | None:
         """The paper's own estimator draws noise itself."""

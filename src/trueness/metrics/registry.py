@@ -129,6 +129,10 @@ class BoundMetric:
         """Labels that no group of points may cross."""
         return self.metric.drawing.cuts(points, self.options)
 
+    def read_on(self, points: Points, base: Points) -> Points:
+        """Where what was observed is read."""
+        return self.metric.drawing.read_on(points, base, self.options)
+
     def statistic(self, points: Points, partition: Partition | None) -> Statistic:
         """The metric on these points."""
         own = self.metric.drawing.statistic(points, self.options, partition)

@@ -13,6 +13,7 @@ from trueness.data.scales import LOGIT, PROBABILITY, UNIT, Scale
 from trueness.errors import InputError, NeedsRowsError
 from trueness.metrics.drawing import Drawing, Options, Partition
 from trueness.metrics.registry import Metric, register
+from trueness.metrics.smooth_contrast import SmoothContrast
 from trueness.metrics.smooth_norm import SmoothNorm
 from trueness.options import check_bandwidth, check_choice
 from trueness.smoothing.cosine import CELLS_PER_BANDWIDTH
@@ -169,13 +170,13 @@ def scale_of(scale: Callable[[Any], Any], scores: Floats) -> Scale:
 def _smooth(sample: Sample, scale: Scale, bandwidth: float | None) -> float:
     masses = sample.masses(scale, ("residual",))
     if bandwidth is not None:
-        return min(_at(masses, bandwidth), 1.0)  # no residual exceeds 1; rounding may
+        return min(_with_bandwidth(masses, bandwidth), 1.0)  # no residual exceeds 1; rounding may
     value = _fixed_point(masses)
     finer = masses.at_resolution(value)
     return value if finer is masses else _fixed_point(finer)
 
 
-def _at(masses: Masses, bandwidth: float) -> float:
+def _with_bandwidth(masses: Masses, bandwidth: float) -> float:
     window = window_for(masses, bandwidth)
     if bandwidth < CELLS_PER_BANDWIDTH * window.length / _LADDER[-1]:
         return scattered_integral(masses, bandwidth)
@@ -240,6 +241,11 @@ class SmoothDrawing(Drawing):
         return SmoothNorm(points, scale_of(scale, points.score) if callable(scale) else _SCALES[scale], options["bandwidth"])
 
     statistic = norm
+
+    def contrast(self, score: Floats, options: Options) -> SmoothContrast | None:
+        """The fixed point on the probability scale."""
+        plain = options["bandwidth"] is None and options["scale"] == "probability"
+        return SmoothContrast(score) if plain else None
 
 
 register(

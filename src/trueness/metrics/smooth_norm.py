@@ -90,8 +90,11 @@ class SmoothedDraws:
 
     @cached_property
     def _certain(self) -> list[_Certain]:
-        """At every bandwidth."""
+        """At every bandwidth; nowhere where rows come in clusters, of which few may lie at a place."""
         found, points = [], self._points
+        if points.clustered is not None:
+            nowhere = np.zeros(0, dtype=np.int64)
+            return [_Certain(nowhere, np.zeros(0))] * len(self.bandwidths)
         variance = np.maximum(points.squares, points.variance)
         for band in self._bands:
             a = band.grid.coefficients(by_point(points.e[None, :]))
@@ -206,6 +209,10 @@ class SmoothNorm(IntegralNorm):
         return np.where(
             j == 0, np.where(norms[:, 0] > 0, below_all, 0.0), np.where(np.isfinite(between), between, self.ladder[i])
         )
+
+    def near(self, norms: Floats, value: float) -> Floats:
+        """Those at the bandwidth nearest to the value, which is its own bandwidth."""
+        return norms[:, int(np.argmin(np.abs(np.log(self.ladder / max(value, self.ladder[0])))))]
 
     def typical_noise(self, noise: Noise) -> Typical:
         """What noise alone has at the bandwidth."""

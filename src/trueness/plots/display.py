@@ -4,10 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from trueness._types import Values
 from trueness._values import native, show
 from trueness.curves.reliability import reliability_curve
 from trueness.data.row_sample import RowSample
-from trueness.data.sample import copies
+from trueness.data.sample import Given, copies
 from trueness.errors import InputError
 from trueness.inputs.align import aligned
 from trueness.inputs.arguments import Reading
@@ -34,14 +35,29 @@ class CalibrationDisplay:
 
     @classmethod
     def from_predictions(
-        cls, y_true: Any, y_prob: Any, *, sample_weight: Any = None, ax: Any = None, kind: str = "smooth", **options: Any
+        cls,
+        y_true: Given,
+        y_prob: Values | None,
+        *,
+        sample_weight: Values | None = None,
+        ax: Any = None,
+        kind: str = "local",
+        **options: Any,
     ) -> "CalibrationDisplay":
         """Draw outcomes against predictions; `kind` and options as for `reliability_curve`."""
         return cls(reliability_curve(y_true, y_prob, kind=kind, sample_weight=sample_weight, **options)).plot(ax)  # type: ignore[arg-type]
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None, kind: str = "smooth", **options: Any
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Values,
+        *,
+        sample_weight: Values | None = None,
+        ax: Any = None,
+        kind: str = "local",
+        **options: Any,
     ) -> "CalibrationDisplay":
         """Draw outcomes against `estimator.predict_proba(X)` of its second class."""
         if not hasattr(estimator, "predict_proba"):

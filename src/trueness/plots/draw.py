@@ -4,16 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from trueness._text import percent
+from trueness._text import percent, told_apart
 from trueness.curves.binned_curve import BinnedCurve
 from trueness.curves.cumulative_curve import CumulativeCurve
 from trueness.curves.isotonic_curve import IsotonicCurve
+from trueness.curves.local_curve import ENOUGH, LocalCurve
 from trueness.curves.smooth_curve import SmoothCurve
 from trueness.curves.sweep import BinSweep
 from trueness.errors import InputError
 from trueness.plots.style import BLUE, GREEN, ORANGE, VERMILION, axes, legend, muted, strip, unit_square
 
 _THINNEST, _WIDEST = 0.5, 3.5
+_FAINTEST = 0.4
 
 
 def draw(curve: Any, ax: Any = None, **options: Any) -> Any:
@@ -24,6 +26,86 @@ def draw(curve: Any, ax: Any = None, **options: Any) -> Any:
     raise InputError(
         f"curve: a {type(curve).__name__} is not a curve. Pass what reliability_curve or cumulative_curve returns."
     )
+
+
+def draw_local(
+    curve: LocalCurve,
+    ax: Any = None,
+    *,
+    color: Any = BLUE,
+    label: str | None = None,
+    bands: bool = True,
+    style: Any = None,
+    window: tuple[float, float] | None = None,
+) -> Any:
+    """The local curve: fainter and thinner where fewer rows tell; both bands, named for what they are; or dots.
+
+    With a `style` of line, for several in one diagram, it is as wide everywhere.
+    """
+    ax = axes(ax)
+    unit_square(ax, soft=curve.soft, window=curve.window if window is None else window)
+    name = f"SmoothECE {curve.smooth_ece:.3g}" if label is None else label
+    if curve.dots:
+        _draw_dots(curve, ax, color, name, bands=bands)
+    else:
+        strip(ax, curve.score, curve.density, muted(ax))
+        if bands:
+            _draw_bands(curve, ax, color)
+        if style is None:
+            _draw_fading(curve, ax, color, name)
+        else:
+            ax.plot(curve.score, curve.outcome, color=color, linestyle=style, linewidth=2, label=name, zorder=3)
+    legend(ax)
+    return ax
+
+
+def _draw_bands(curve: LocalCurve, ax: Any, color: Any) -> None:
+    share = percent(curve.level)
+    if not np.isnan(curve.consistency_low).all():
+        areas = [(curve.simultaneous_low, curve.simultaneous_high, f"if perfect ({share}, everywhere)", 0.12)]
+        if curve.band == "pointwise":
+            areas.append((curve.consistency_low, curve.consistency_high, f"if perfect ({share})", 0.22))
+        for low, high, label, alpha in areas:
+            ax.fill_between(curve.score, low, high, color=muted(ax), alpha=alpha, linewidth=0, label=label)
+    name = f"confidence ({share}{', everywhere' if curve.band == 'simultaneous' else ''})"
+    ax.fill_between(curve.score, curve.confidence_low, curve.confidence_high, color=color, alpha=0.25, linewidth=0, label=name)
+
+
+def _draw_fading(curve: LocalCurve, ax: Any, color: Any, label: str) -> None:
+    from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgb
+
+    line = np.stack([curve.score, curve.outcome], axis=1)
+    segments = np.stack([line[:-1], line[1:]], axis=1)
+    seen = ~np.isnan(segments).any(axis=(1, 2))
+    if not seen.any():
+        ax.text(0.5, 0.5, f"fewer than {ENOUGH:.0f} rows near any score", transform=ax.transAxes, ha="center", va="center")
+        return
+    rows = (curve.effective[:-1] + curve.effective[1:])[seen] / 2
+    share = np.sqrt(rows / rows.max())
+    # Mixed with the ground, not transparent: pieces that overlap would show.
+    depth = (_FAINTEST + (1 - _FAINTEST) * share)[:, None]
+    colors = depth * np.array(to_rgb(color)) + (1 - depth) * np.array(to_rgb(ax.get_facecolor()))
+    lines = LineCollection(
+        list(segments[seen]), colors=colors, linewidths=_THINNEST + (_WIDEST - _THINNEST) * share, capstyle="round",
+        label="_curve", zorder=3,
+    )  # fmt: skip
+    ax.add_collection(lines)
+    ax.plot([], [], color=color, linewidth=_WIDEST, label=label)
+
+
+def _draw_dots(curve: LocalCurve, ax: Any, color: Any, label: str, *, bands: bool) -> None:
+    if bands and not np.isnan(curve.consistency_low).all():
+        name = f"if perfect ({percent(curve.level)}, everywhere)"
+        ax.vlines(
+            curve.score, curve.simultaneous_low, curve.simultaneous_high, color=muted(ax), alpha=0.25, linewidth=6, label=name
+        )
+    y = curve.outcome
+    reach = np.maximum(np.stack([y - curve.confidence_low, curve.confidence_high - y]), 0.0)
+    ax.errorbar(
+        curve.score, y, yerr=reach if bands else None, fmt="o", color=color, markersize=4, linewidth=1.2, capsize=2,
+        label=label, zorder=3,
+    )  # fmt: skip
 
 
 def draw_smooth(curve: SmoothCurve, ax: Any = None, *, color: Any = BLUE, label: str | None = None, bands: bool = True) -> Any:
@@ -123,7 +205,7 @@ def draw_cumulative(
     ax.set_ylabel("cumulative outcomes − predictions")
     ticks = np.linspace(0, 1, 6)
     places = np.minimum(np.searchsorted(curve.share, ticks), len(curve.score) - 1)
-    ax.set_xticks(ticks, [f"{curve.score[i]:.2f}" for i in places])
+    ax.set_xticks(ticks, told_apart(curve.score[places].tolist()))
     legend(ax)
     return ax
 
@@ -145,6 +227,7 @@ def draw_sweep(curve: BinSweep, ax: Any = None) -> Any:
 
 
 _BY_KIND: dict[type, Any] = {
+    LocalCurve: draw_local,
     SmoothCurve: draw_smooth,
     BinnedCurve: draw_binned,
     IsotonicCurve: draw_isotonic,

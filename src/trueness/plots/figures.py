@@ -7,12 +7,12 @@ from trueness._types import Rng, Values
 from trueness._values import show
 from trueness.comparison import read_predictors
 from trueness.curves.cumulative_curve import CumulativeCurve, cumulative_curve
-from trueness.curves.smooth_curve import SmoothCurve, smooth_curve
+from trueness.curves.local_curve import LocalCurve, local_curve, local_curves, window_of
 from trueness.data.row_sample import RowSample
 from trueness.data.sample import Given, as_sample
 from trueness.errors import InputError
 from trueness.inputs.arguments import Reading
-from trueness.plots.draw import draw_cumulative, draw_smooth
+from trueness.plots.draw import draw_cumulative, draw_local
 from trueness.plots.style import CYCLE, LINES, legend, legend_name
 
 
@@ -25,7 +25,7 @@ def plot_pair(
     level: float = 0.95,
     figure: Any = None,
 ) -> Any:
-    """The smooth reliability diagram and the cumulative plot side by side; returns the Figure.
+    """The local reliability curve and the cumulative plot side by side; returns the Figure.
 
     Parameters
     ----------
@@ -47,11 +47,11 @@ def plot_pair(
     matplotlib Figure
     """
     sample = as_sample(y_true, y_prob, sample_weight)
-    return draw_pair(smooth_curve(sample, rng=rng, level=level), cumulative_curve(sample), figure=figure)
+    return draw_pair(local_curve(sample, rng=rng, level=level), cumulative_curve(sample), figure=figure)
 
 
 def draw_pair(
-    smooth: SmoothCurve,
+    local: LocalCurve,
     cumulative: CumulativeCurve,
     *,
     figure: Any = None,
@@ -60,13 +60,15 @@ def draw_pair(
     """Two curves side by side."""
     figure = _figure(figure)
     left, right = figure.subplots(1, 2)
-    draw_smooth(smooth, left, label=labels[0])
+    draw_local(local, left, label=labels[0])
     draw_cumulative(cumulative, right, label=labels[1])
     return figure
 
 
-def plot_compare(y_true: Any, predictions: Mapping[str, Any], *, sample_weight: Any = None, figure: Any = None) -> Any:
-    """Smooth and cumulative curves of several predictors on the same rows; returns the Figure.
+def plot_compare(
+    y_true: Values, predictions: Mapping[str, Values], *, sample_weight: Values | None = None, figure: Any = None
+) -> Any:
+    """Local and cumulative curves of several predictors on the same rows; returns the Figure.
 
     Parameters
     ----------
@@ -92,10 +94,12 @@ def draw_compare(predictions: Mapping[str, RowSample], *, figure: Any = None) ->
         raise InputError(f"predictions: {len(predictions)} given. Pass one to {len(CYCLE)}: more could not be told apart.")
     figure = _figure(figure)
     left, right = figure.subplots(1, 2)
-    for (name, data), color, style in zip(predictions.items(), CYCLE, LINES, strict=False):
-        smooth, shown = smooth_curve(data), legend_name(name)
-        draw_smooth(smooth, left, color=color, bands=False, label=f"{shown}: SmoothECE {smooth.smooth_ece:.3g}")
-        left.collections[-1].set_linestyle(style)
+    curves = local_curves(list(predictions.values()))
+    window = window_of(curves)
+    for (name, data), local, color, style in zip(predictions.items(), curves, CYCLE, LINES, strict=False):
+        shown = legend_name(name)
+        label = f"{shown}: SmoothECE {local.smooth_ece:.3g}"
+        draw_local(local, left, color=color, bands=False, label=label, style=style, window=window)
         curve = cumulative_curve(data)
         draw_cumulative(curve, right, color=color, worst=False, label=f"{shown}: ECCE-R {curve.ecce.range:.3g}")
         right.lines[-1].set_linestyle(style)

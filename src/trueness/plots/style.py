@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from trueness._text import clean
+from trueness._text import clean, even_ticks
 from trueness._values import show
 from trueness.errors import InputError
 
@@ -38,14 +38,17 @@ def muted(ax: Any) -> Any:
     return ax.spines["bottom"].get_edgecolor()
 
 
-def unit_square(ax: Any, *, soft: bool) -> None:
-    """A reliability diagram's frame: the unit square and its diagonal."""
-    ax.plot([0, 1], [0, 1], color=muted(ax), linewidth=0.8, linestyle=(0, (4, 3)), zorder=1, label="_diagonal")
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_ylim(-0.02, 1.02)
+def unit_square(ax: Any, *, soft: bool, window: tuple[float, float] = (0.0, 1.0)) -> None:
+    """A reliability diagram's frame: the unit square, or the part of it where something is, and its diagonal."""
+    low, high = window
+    margin = 0.02 * (high - low)
+    ax.plot([low, high], [low, high], color=muted(ax), linewidth=0.8, linestyle=(0, (4, 3)), zorder=1, label="_diagonal")
+    ax.set_xlim(low - margin, high + margin)
+    ax.set_ylim(low - margin, high + margin)
     ax.set_aspect("equal", adjustable="box")
-    ax.set_xticks([0, 0.25, 0.5, 0.75, 1.0])
-    ax.set_yticks([0, 0.25, 0.5, 0.75, 1.0])
+    ticks = [0, 0.25, 0.5, 0.75, 1.0] if (low, high) == (0.0, 1.0) else even_ticks(low, high)
+    ax.set_xticks(ticks)
+    ax.set_yticks(ticks)
     ax.set_xlabel("prediction")
     ax.set_ylabel("mean soft label" if soft else "share that happened")
 
@@ -68,9 +71,12 @@ def legend(ax: Any) -> None:
 
 
 def strip(ax: Any, x: Any, height: Any, color: Any, *, share: float = 0.1) -> None:
-    """Where the scores are: a low filled outline along the bottom."""
+    """Where the scores are: a low filled outline along the bottom of a frame that is set."""
     top = float(np.nanmax(height)) if len(height) else 0.0
     if top > 0:
+        bottom, ceiling = ax.get_ylim()
+        rise = share * (ceiling - bottom)
         ax.fill_between(
-            x, -0.02, -0.02 + share * np.asarray(height) / top, color=color, alpha=0.25, linewidth=0, zorder=0, label="_density"
-        )
+            x, bottom, bottom + rise * np.asarray(height) / top, color=color, alpha=0.25, linewidth=0, zorder=0,
+            label="_density",
+        )  # fmt: skip

@@ -7,10 +7,10 @@ from typing import Any
 from trueness._atomic import write_atomically
 from trueness._text import clean
 from trueness.comparison import Comparison
-from trueness.curves.smooth_curve import smooth_curve
+from trueness.curves.local_curve import LocalCurve, local_curves
 from trueness.options import check_path, check_text
 from trueness.report.html import part
-from trueness.report.svg import several_svg
+from trueness.report.svg import dot, several_svg
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#e69f00", "#cc79a7", "#56b4e9")
 DASHES = ("none", "7 4", "8 3 2 3", "2 3", "12 3 3 3", "1 2")
@@ -52,42 +52,50 @@ def notebook_comparison(comparison: Comparison) -> str:
 
 
 def _tables(comparison: Comparison) -> str:
-    head, rows = comparison.value_table()
-    pair_head, pairs = comparison.difference_table()
-    return (
-        f"{_table(head, rows, f'{comparison.n} rows')}<h2>Differences</h2>{_table(pair_head, pairs, 'Intervals of each pair')}"
-    )
+    tables = [*comparison.value_tables(), *comparison.difference_tables()]
+    return "".join(_table(head, rows, title) for title, head, rows in tables)
 
 
 def _table(head: Any, rows: Any, caption: str) -> str:
-    names = "".join(f'<th scope="col"{_right(k)}>{escape(name)}</th>' for k, name in enumerate(head))
+    names = "".join(f'<th scope="col"{_right(k, head)}>{escape(name)}</th>' for k, name in enumerate(head))
     lines = []
-    for first, *rest in rows:
-        cells = "".join(f'<td class="number">{escape(cell)}</td>' for cell in rest)
-        lines.append(f'<tr><th scope="row">{escape(first)}</th>{cells}</tr>')
+    for row in rows:
+        cells = [f'<td class="number">{escape(cell)}</td>' for cell in row]
+        cells[_named(head)] = f'<th scope="row">{escape(row[_named(head)])}</th>'
+        lines.append(f"<tr>{''.join(cells)}</tr>")
     return (
         f'<div class="scroll"><table><caption>{escape(caption)}</caption><thead><tr>{names}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
-def _right(column: int) -> str:
-    return ' class="number"' if column else ""
+def _named(head: Any) -> int:
+    """The column that names a row."""
+    return 1 if head[0] == "rank" else 0
+
+
+def _right(column: int, head: Any) -> str:
+    return "" if column == _named(head) else ' class="number"'
 
 
 def _stroke(colour: str, dash: str) -> str:
     return f'fill="none" stroke="{colour}" stroke-width="2.5" stroke-dasharray="{dash}"'
 
 
+def _sample(curve: LocalCurve, colour: str, dash: str) -> str:
+    """How a predictor is drawn, for the legend."""
+    return dot("17 5", colour) if curve.dots else f'<path d="M1 5H33" {_stroke(colour, dash)}/>'
+
+
 def _diagram(comparison: Comparison) -> str:
-    """Smooth curves of as many predictors as can be told apart."""
+    """Curves of as many predictors as can be told apart."""
     shown = dict(list(comparison.predictions.items())[: len(COLOURS)])
-    curves = {name: smooth_curve(data, level=comparison.level, rng=comparison.seed) for name, data in shown.items()}
+    made = local_curves(list(shown.values()), level=comparison.level, rng=comparison.seed)
+    curves = dict(zip(shown, made, strict=True))
     lines = list(zip(curves.values(), COLOURS, DASHES, strict=False))
     legend = "".join(
-        f'<li><svg width="34" height="10" aria-hidden="true"><path d="M1 5H33" {_stroke(colour, dash)}/></svg> '
-        f"{escape(clean(name))}</li>"
-        for name, colour, dash in zip(curves, COLOURS, DASHES, strict=False)
+        f'<li><svg width="34" height="10" aria-hidden="true">{_sample(*line)}</svg> {escape(clean(name))}</li>'
+        for name, line in zip(curves, lines, strict=False)
     )
     more = len(comparison.predictions) - len(shown)
     rest = f" {more} more are not drawn." if more else ""

@@ -15,21 +15,21 @@ import numpy as np
 
 from trueness import __version__
 from trueness._atomic import write_atomically
-from trueness._text import clean, percent
+from trueness._text import clean, percent, show_points
 from trueness.assessment import Assessment
 from trueness.curves.binned_curve import binned_curve
 from trueness.curves.cumulative_curve import thinned
-from trueness.curves.smooth_curve import cosine_sums
+from trueness.curves.local_curve import ENOUGH, LocalCurve, behind
 from trueness.data.sample import Sample
+from trueness.inference.gap import WorstGap
 from trueness.inference.groups import GroupTest
 from trueness.metrics.registry import METRICS
 from trueness.options import check_path, check_text
-from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, smooth_svg
+from trueness.report.svg import LEFT, SIZE, TALL, TOP, WIDE, binned_svg, cumulative_range, cumulative_svg, drawn, local_svg
 from trueness.report.words import COLUMNS
 
 BIN_CHOICES = (5, 10, 15, 20, 25, 50, 100)
-_COEFFICIENTS = 600
-_WIDEST = 0.3
+_SLIDER = 4.0  # times the bandwidth at either end of the slider, its own in the middle
 _POINTS = 600
 _GROUPS = 200
 
@@ -57,6 +57,7 @@ def render(assessment: Assessment, *, title: str = "Calibration report", source:
         f"<h1>{escape(title)}</h1>",
         f'<p class="verdict">{_unbroken(escape(assessment.verdict))}</p>',
         _metrics(assessment),
+        _test(assessment),
         _diagrams(assessment),
         _bins(assessment),
         _groups(assessment),
@@ -80,11 +81,12 @@ def part(name: str) -> str:
 def notebook(assessment: Assessment) -> str:
     """Verdict, table and both diagrams for a notebook's cell; follows its light or dark page as far as colours allow."""
     style = part("notebook.css")
-    pair = f'<div class="pair">{smooth_svg(assessment.smooth_curve)}{cumulative_svg(assessment.cumulative_curve)}</div>'
+    pair = f'<div class="pair">{local_svg(assessment.local_curve)}{cumulative_svg(assessment.cumulative_curve)}</div>'
     notes = "".join(f"<p>Note: {escape(clean(note, 1000))}</p>" for note in assessment.notes)
     verdict = f"<p><strong>{_unbroken(escape(assessment.verdict))}</strong></p>"
     groups = _groups(assessment, sortable=False)
-    return f'<div class="trueness"><style>{style}</style>{verdict}{_metrics(assessment)}{pair}{groups}{notes}</div>'
+    tables = f"{_metrics(assessment)}{_test(assessment)}"
+    return f'<div class="trueness"><style>{style}</style>{verdict}{tables}{pair}{groups}{notes}</div>'
 
 
 def _metrics(assessment: Assessment) -> str:
@@ -102,24 +104,45 @@ def _metrics(assessment: Assessment) -> str:
     )
 
 
+def _test(assessment: Assessment) -> str:
+    """The parts of the test, and what those saw that saw something; nothing where it has no more than one."""
+    test = assessment.test.rest or assessment.test
+    if len(test.parts) < 2:
+        return ""
+    seen, rows = test.seen(1 - assessment.level), []
+    for part in test.parts:
+        words = escape(part.words) if part in seen else ""
+        rows.append(
+            f'<tr><th scope="row">{escape(part.label)}</th><td class=number>{escape(part.shown)}</td><td>{words}</td></tr>'
+        )
+    whose = "of the other rows, " if assessment.test.rest is not None else ""
+    caption = f"Combined test {whose}p {test.shown}, and what each part of it saw"
+    head = '<th scope="col">part of the test</th><th scope="col" class="number">p alone</th><th scope="col">what it saw</th>'
+    return (
+        f'<div class="scroll"><table><caption>{_unbroken(escape(caption))}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
 def _right(column: int) -> str:
     return ' class="number"' if column else ""
 
 
 def _diagrams(assessment: Assessment) -> str:
-    curve = assessment.smooth_curve
-    bands = "Grey: where the curve would lie if predictions were perfect. " if not curve.soft else ""
-    slider = (
-        '<div class="controls script-only"><label for="bandwidth">bandwidth</label>'
-        '<input type="range" id="bandwidth" min="0" max="100" step="1" value="0">'
-        f'<span id="bandwidth-value">{curve.bandwidth:.3g} (chosen by SmoothECE)</span>'
-        '<button type="button" id="bandwidth-reset">reset</button></div>'
-    )
-    smooth = (
-        f"<figure>{smooth_svg(curve)}{slider}<output id='smooth-reading'></output><figcaption>What happened near each "
-        f"prediction. {bands}Blue band: {percent(assessment.level)} confidence, pointwise, without the bias of smoothing. "
-        "Along the bottom: where the predictions are.</figcaption></figure>"
-    )
+    curve = assessment.local_curve
+    level = percent(assessment.level)
+    what = "What happened near each prediction"
+    bands = "" if curve.soft else f"Grey: where {{}} would lie if predictions were perfect ({level}){{}}. "
+    if curve.dots:
+        slider, told = "", f"{what}, score by score. {bands.format('dots', ', all at once')}Bars: {level} intervals."
+    else:
+        slider = _slider(curve)
+        both = "; light grey: all of it at once"
+        told = (
+            f"{what}, where at least {ENOUGH:.0f} rows are near. {bands.format('the curve', both)}"
+            f"Blue band: {level} confidence, score by score. Along the bottom: where the predictions are."
+        )
+    local = f"<figure>{local_svg(curve)}{slider}<output id='local-reading'></output><figcaption>{told}</figcaption></figure>"
     marked, test = assessment.located.worst, assessment.test
     left_out = "" if test.rest is None else f"Left out: {test.contradictions} certain predictions that were wrong. "
     worst = left_out + ("" if marked is None else f"Marked: {escape(marked.described)}. ")
@@ -128,7 +151,20 @@ def _diagrams(assessment: Assessment) -> str:
         f"less predictions, added up in the order of the scores: where the line falls, predictions are too high. {worst}The "
         "grey wedge shows the size of noise, ± 2σ.</figcaption></figure>"
     )
-    return f'<h2>Where</h2><div class="pair">{smooth}{cumulative}</div>'
+    return f'<h2>Where</h2><div class="pair">{local}{cumulative}</div>'
+
+
+def _slider(curve: LocalCurve) -> str:
+    return (
+        '<div class="controls script-only"><label for="bandwidth">bandwidth</label>'
+        '<input type="range" id="bandwidth" min="0" max="100" step="1" value="50">'
+        f'<span id="bandwidth-value">{curve.bandwidth:.3g}{_unit(curve)} (by cross-validation)</span>'
+        '<button type="button" id="bandwidth-reset">reset</button></div>'
+    )
+
+
+def _unit(curve: LocalCurve) -> str:
+    return " in logits" if curve.scale == "logit" else ""
 
 
 def _bin_counts(assessment: Assessment) -> list[int]:
@@ -160,7 +196,7 @@ def _groups(assessment: Assessment, *, sortable: bool = True) -> str:
     head = "".join(f'<th scope="col"{_right(i)}>{button.format(name)}</th>' for i, name in enumerate(names))
     rows = [_group_row(each) for each in assessment.groups.ranked()[:_GROUPS]]
     hidden = len(assessment.groups) - len(rows)
-    caption = "Tests of each group; adjusted p-values hold for all groups together (Holm)."
+    caption = "The combined test of each group; adjusted p-values hold for all groups together (Holm)."
     if hidden:
         caption += f" {hidden} groups with larger p-values are not listed."
     return (
@@ -196,10 +232,11 @@ def _method(assessment: Assessment, source: str) -> str:
     settings = [
         ("rows used", str(assessment.n)),
         ("test", f"{test.statistic}, {test.method}: {test.reason}"),
+        *([] if assessment.gap is None else [("worst range", _gap(assessment.gap))]),
         ("level of intervals", f"{assessment.level:g}"),
         ("intervals", assessment.interval.method),
         ("seed", str(assessment.seed)),
-        ("smooth curve", f"Gaussian kernel reflected at 0 and 1, bandwidth {assessment.smooth_curve.bandwidth:.6g}"),
+        ("curve", _curve_words(assessment.local_curve)),
         ("trueness", __version__),
         ("numpy, python", f"{np.__version__}, {platform.python_version()}"),
     ]
@@ -210,23 +247,27 @@ def _method(assessment: Assessment, source: str) -> str:
     return f"<h2>How this was computed</h2><dl>{listed}</dl>"
 
 
+def _curve_words(curve: LocalCurve) -> str:
+    if curve.dots:
+        return "few scores, each by itself"
+    return f"local linear, Gaussian kernel, bandwidth {curve.bandwidth:.6g}{_unit(curve)} by leave-one-out cross-validation"
+
+
+def _gap(gap: WorstGap) -> str:
+    """What is known of the range that is off the most."""
+    observed, estimated, at_least = (show_points(each) for each in (gap.observed, gap.estimated, gap.at_least))
+    return f"off by {observed} points as observed, by {estimated} as estimated, by {at_least} at least, whichever was chosen"
+
+
 def _embedded(assessment: Assessment) -> str:
     """Everything as JSON that no page can mistake for its own text."""
-    curve, cumulative = assessment.smooth_curve, assessment.cumulative_curve
-    narrowest = max(curve.bandwidth / 4, 0.005)
-    ones, zeros = cosine_sums(assessment.data, narrowest)
+    cumulative = assessment.cumulative_curve
     kept = thinned(cumulative.difference, _POINTS)
     points = zip(cumulative.share[kept], cumulative.difference[kept], cumulative.score[kept], strict=True)
     embedded = {
         "results": _results(assessment),
         "frame": {"size": SIZE, "left": LEFT, "top": TOP, "wide": WIDE, "tall": TALL},
-        "bandwidth": curve.bandwidth,
-        "narrowest": narrowest,
-        "widest": max(_WIDEST, curve.bandwidth),
-        "ones": ones[:_COEFFICIENTS].tolist(),
-        "zeros": zeros[:_COEFFICIENTS].tolist(),
-        "smooth": [_short(column[drawn(curve)]) for column in (curve.score, curve.outcome, curve.density)],
-        "peak": float(curve.density.max()),
+        "curve": _embedded_curve(assessment.local_curve, assessment.data),
         "cumulative": [_short(np.array(point)) for point in points],
         "range": list(cumulative_range(cumulative)),
         "bins": {str(count): _bin_points(assessment.data, count, assessment.level) for count in _bin_counts(assessment)},
@@ -235,6 +276,26 @@ def _embedded(assessment: Assessment) -> str:
     for letter in "<>&'\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return text
+
+
+def _embedded_curve(curve: LocalCurve, sample: Sample) -> dict[str, Any]:
+    """What the script draws the curve from at other bandwidths: sums of neighbouring scores; dots stay as they are."""
+    shown = {"dots": curve.dots, "window": list(curve.window), "enough": ENOUGH, "logit": curve.scale == "logit"}
+    if curve.dots:
+        return {**shown, "drawn": [_short(curve.score), _short(curve.outcome)]}
+    points = behind(curve, sample)
+    kept = drawn(curve)
+    return {
+        **shown,
+        "bandwidth": curve.bandwidth,
+        "times": _SLIDER,
+        "drawn": [_short(column[kept]) for column in (curve.score, curve.outcome)],
+        "at": curve.score.tolist(),
+        "score": points.score.tolist(),  # in full: near 1 it is the differences that count
+        "weight": _short(points.weight),
+        "e": _short(points.e),
+        "w2": _short(points.w2) if points.weighted or points.soft else None,
+    }
 
 
 def _results(assessment: Assessment) -> dict[str, Any]:

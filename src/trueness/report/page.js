@@ -2,71 +2,74 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const frame = data.frame;
-  const across = (x) => frame.left + x * frame.wide;
-  const up = (y, [low, high]) => frame.top + ((high - y) / (high - low)) * frame.tall;
-  const place = (x, y, range) => across(x).toFixed(2) + " " + up(y, range).toFixed(2);
   const unit = [0, 1];
+  const across = (x, [low, high] = unit) => frame.left + ((x - low) / (high - low)) * frame.wide;
+  const up = (y, [low, high]) => frame.top + ((high - y) / (high - low)) * frame.tall;
+  const place = (x, y, range) => across(x, range).toFixed(2) + " " + up(y, range).toFixed(2);
   const show = (x) => (x === null ? "–" : Number(x).toPrecision(3));
   document.documentElement.classList.add("scripted");
 
-  // The smooth curve at any bandwidth, from its cosine coefficients.
-  const steps = 512;
-  const sums = (coefficients, sigma, t) => {
-    let total = coefficients[0];
-    for (let k = 1; k < coefficients.length; k++) {
-      const damping = Math.exp(-0.5 * (sigma * Math.PI * k) ** 2);
-      if (damping < 1e-17) break;
-      total += 2 * damping * coefficients[k] * Math.cos(Math.PI * k * t);
-    }
-    return Math.max(total, 0);
+  // The local curve at any bandwidth, from sums of neighbouring scores: a line fitted near each place.
+  const curve = data.curve;
+  const position = (f) => {
+    if (!curve.logit) return f;
+    const inside = Math.min(Math.max(f, 1e-10), 1 - 1e-10);
+    return Math.log(inside) - Math.log1p(-inside);
   };
-  const smooth = (sigma) => {
-    const points = [];
-    for (let i = 0; i <= steps; i++) {
-      const t = i / steps;
-      const ones = sums(data.ones, sigma, t);
-      const all = ones + sums(data.zeros, sigma, t);
-      points.push([t, all > 1e-12 ? ones / all : null, all]);
-    }
-    return points;
+  const chosen = curve.drawn[0].map((t, i) => [t, curve.drawn[1][i]]);
+  let current = chosen;
+  const local = (width) => {
+    const where = curve.score.map(position);
+    return curve.at.map((t) => {
+      const here = position(t);
+      let [s0, s1, s2, e0, e1, squared] = [0, 0, 0, 0, 0, 0];
+      for (let i = 0; i < where.length; i++) {
+        const z = (where[i] - here) / width;
+        const kernel = Math.exp(-0.5 * z * z);
+        if (kernel === 0) continue;
+        const distance = curve.score[i] - t;
+        s0 += kernel * curve.weight[i];
+        s1 += kernel * curve.weight[i] * distance;
+        s2 += kernel * curve.weight[i] * distance * distance;
+        e0 += kernel * curve.e[i];
+        e1 += kernel * curve.e[i] * distance;
+        squared += kernel * kernel * (curve.w2 ?? curve.weight)[i];
+      }
+      if (!(s0 * s0 >= curve.enough * squared) || squared === 0) return [t, null];
+      const determinant = s0 * s2 - s1 * s1;
+      const gap = determinant > 1e-10 * s0 * s2 ? (s2 * e0 - s1 * e1) / determinant : e0 / s0;
+      return [t, Math.min(Math.max(t + gap, 0), 1)];
+    });
   };
   const line = (points) => {
     let d = "";
     let pen = false;
     for (const [x, y] of points) {
       if (y === null) { pen = false; continue; }
-      d += (pen ? "L" : "M") + place(x, y, unit);
+      d += (pen ? "L" : "M") + place(x, y, curve.window);
       pen = true;
     }
     return d;
   };
-  const slider = document.getElementById("bandwidth");
-  const reading = document.getElementById("bandwidth-value");
-  const part = (name) => document.getElementById(name);
-  const asWritten = ["smooth-line", "density"].map((name) => [part(name), part(name).getAttribute("d")]);
-  const chosen = data.smooth[0].map((t, i) => [t, data.smooth[1][i], data.smooth[2][i]]);
-  const hill = (points) => {
-    const peak = Math.max(...points.map((point) => point[2]));
-    const top = points.map(([t, , all]) => place(t, (0.1 * all) / peak, unit));
-    return "M" + place(0, 0, unit) + "L" + top.join("L") + "L" + place(1, 0, unit) + "Z";
-  };
-  let current = chosen;
-  const redraw = () => {
-    const own = Number(slider.value) === 0;  // as the page was written: the curve may be finer than what is embedded here
-    const sigma = own ? data.bandwidth : data.narrowest * (data.widest / data.narrowest) ** (slider.value / 100);
-    current = own ? chosen : smooth(sigma);
-    if (own) for (const [node, d] of asWritten) node.setAttribute("d", d);
-    else {
-      part("smooth-line").setAttribute("d", line(current));
-      part("density").setAttribute("d", hill(current));
-    }
-    for (const name of ["confidence", "consistency"]) part(name).setAttribute("visibility", own ? "visible" : "hidden");
-    reading.textContent = sigma.toPrecision(3) + (own ? " (chosen by SmoothECE)" : ", without bands");
-    slider.setAttribute("aria-valuetext", reading.textContent);
-    slider.dataset.sigma = String(sigma);
-  };
-  slider.addEventListener("input", redraw);
-  document.getElementById("bandwidth-reset").addEventListener("click", () => { slider.value = "0"; redraw(); });
+  if (!curve.dots) {
+    const slider = document.getElementById("bandwidth");
+    const reading = document.getElementById("bandwidth-value");
+    const path = document.getElementById("local-line");
+    const asWritten = path.getAttribute("d");
+    const redraw = () => {
+      const own = Number(slider.value) === 50;  // the middle is the curve as the page was written
+      const width = curve.bandwidth * curve.times ** (Number(slider.value) / 50 - 1);
+      current = own ? chosen : local(width);
+      path.setAttribute("d", own ? asWritten : line(current));
+      for (const name of ["confidence", "consistency", "everywhere"])
+        document.getElementById(name).setAttribute("visibility", own ? "visible" : "hidden");
+      reading.textContent = width.toPrecision(3) + (curve.logit ? " in logits" : "") + (own ? " (by cross-validation)" : ", without bands");
+      slider.setAttribute("aria-valuetext", reading.textContent);
+      slider.dataset.width = String(width);
+    };
+    slider.addEventListener("input", redraw);
+    document.getElementById("bandwidth-reset").addEventListener("click", () => { slider.value = "50"; redraw(); });
+  }
 
   // Bins: the library's own figures for every number of bins on offer.
   const chooser = document.getElementById("bin-count");
@@ -89,7 +92,7 @@
   });
 
   // Read-outs under the pointer, and by arrow keys.
-  const follow = (name, points, range, words) => {
+  const follow = (name, points, wide, range, words) => {
     const svg = document.getElementById(name);
     const dot = document.getElementById(name + "-dot");
     const out = document.getElementById(name + "-reading");
@@ -99,7 +102,7 @@
       at = Math.max(0, Math.min(list.length - 1, i));
       const point = list[at];
       if (point[1] === null) { dot.setAttribute("visibility", "hidden"); out.textContent = words(point); return; }
-      dot.setAttribute("cx", across(point[0]).toFixed(2));
+      dot.setAttribute("cx", across(point[0], wide).toFixed(2));
       dot.setAttribute("cy", up(point[1], range).toFixed(2));
       dot.setAttribute("visibility", "visible");
       out.textContent = words(point);
@@ -107,7 +110,8 @@
     svg.setAttribute("tabindex", "0");
     svg.addEventListener("pointermove", (event) => {
       const box = svg.getBoundingClientRect();
-      const x = (((event.clientX - box.left) / box.width) * frame.size - frame.left) / frame.wide;
+      const share = (((event.clientX - box.left) / box.width) * frame.size - frame.left) / frame.wide;
+      const x = wide[0] + share * (wide[1] - wide[0]);
       const list = points();
       let best = 0;
       for (let i = 1; i < list.length; i++) if (Math.abs(list[i][0] - x) < Math.abs(list[best][0] - x)) best = i;
@@ -118,8 +122,8 @@
       if (jump) { tell(at + jump); event.preventDefault(); }
     });
   };
-  follow("smooth", () => current, unit, ([t, y]) => "prediction " + show(t) + ": " + (y === null ? "no rows near" : "happened " + show(y)));
-  follow("cumulative", () => data.cumulative, data.range, ([share, c, score]) =>
+  follow("local", () => current, curve.window, curve.window, ([t, y]) => "prediction " + show(t) + ": " + (y === null ? "no rows near" : "happened " + show(y)));
+  follow("cumulative", () => data.cumulative, unit, data.range, ([share, c, score]) =>
     "scores up to " + show(score) + " (" + (100 * share).toFixed(1) + " % of rows): " + show(c));
 
   // Tables that sort.

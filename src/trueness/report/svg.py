@@ -1,16 +1,19 @@
 """Diagrams as SVG text: drawn from a curve's numbers, readable without a script."""
 
 from collections.abc import Sequence
+from zlib import crc32
 
 import numpy as np
 
+from trueness._text import even_ticks, told_apart
 from trueness._types import Floats, Ints
 from trueness.curves.binned_curve import BinnedCurve
 from trueness.curves.cumulative_curve import CumulativeCurve, thinned
-from trueness.curves.smooth_curve import SmoothCurve
+from trueness.curves.local_curve import LocalCurve, window_of
 
-SIZE, LEFT, BOTTOM, TOP, RIGHT = 420, 58, 46, 12, 12
+SIZE, LEFT, BOTTOM, TOP, RIGHT = 420, 66, 46, 12, 20
 _MOST = 600  # points of a line
+_STOPS, _FAINTEST = 25, 0.4  # of a line that fades
 WIDE = SIZE - LEFT - RIGHT
 TALL = SIZE - BOTTOM - TOP
 
@@ -94,53 +97,108 @@ def _axes(
 _QUARTERS = [(q / 4, f"{q / 4:g}") for q in range(5)]
 
 
-def _unit_axes(soft: bool) -> str:
+def _unit_axes(soft: bool, frame: Frame = UNIT_SQUARE) -> str:
     name = "mean soft label" if soft else "share that happened"
-    diagonal = f'<path class="guide" d="M{UNIT_SQUARE.point(0, 0)}L{UNIT_SQUARE.point(1, 1)}"/>'
-    return _axes(UNIT_SQUARE, _QUARTERS, _QUARTERS, "prediction", name) + diagonal
+    low, high = frame.x
+    ticks = _QUARTERS if frame is UNIT_SQUARE else [(tick, f"{tick:.6g}") for tick in even_ticks(low, high)]
+    diagonal = f'<path class="guide" d="M{frame.point(low, low)}L{frame.point(high, high)}"/>'
+    return _axes(frame, ticks, ticks, "prediction", name) + diagonal
 
 
-def smooth_svg(curve: SmoothCurve) -> str:
-    """The smooth reliability diagram; the parts a script may redraw have names."""
-    kept = drawn(curve)
-    x, density = curve.score[kept], curve.density[kept] / max(float(curve.density.max()), 1e-300) * 0.1
-    consistency = UNIT_SQUARE.band(x, curve.consistency_low[kept], curve.consistency_high[kept])
-    confidence = UNIT_SQUARE.band(x, curve.confidence_low[kept], curve.confidence_high[kept])
-    body = [
-        f'<path id="density" class="density" d="{UNIT_SQUARE.band(x, np.zeros(len(x)), density)}"/>',
-        f'<path id="consistency" class="consistency" d="{consistency}"/>',
-        f'<path id="confidence" class="confidence" d="{confidence}"/>',
-        _unit_axes(curve.soft),
-        f'<path id="smooth-line" class="line" d="{UNIT_SQUARE.path(x, curve.outcome[kept])}"/>',
-        '<circle id="smooth-dot" class="dot" r="4" visibility="hidden"/>',
-    ]
-    return _svg("smooth", "Smooth reliability diagram: what happened against what was predicted", "".join(body))
+def square(window: tuple[float, float]) -> Frame:
+    """The frame of a reliability diagram: the unit square, or the part of it where something is."""
+    return UNIT_SQUARE if window == (0.0, 1.0) else Frame(window, window)
 
 
-def several_svg(lines: Sequence[tuple[SmoothCurve, str, str]]) -> str:
-    """Smooth curves on one diagram, each with its colour and dashes."""
-    body = [_unit_axes(any(curve.soft for curve, _, _ in lines))]
-    for curve, colour, dash in lines:
+_CLIP = f'<clipPath id="inside"><rect x="{LEFT}" y="{TOP}" width="{WIDE}" height="{TALL}"/></clipPath>'
+_DIAGRAM = "Reliability diagram: what happened against what was predicted"
+
+
+def local_svg(curve: LocalCurve) -> str:
+    """The reliability diagram; the parts a script may redraw have names."""
+    frame = square(curve.window)
+    if curve.dots:
+        body = [_unit_axes(curve.soft, frame), *_dots(frame, curve)]
+    else:
         kept = drawn(curve)
-        path = UNIT_SQUARE.path(curve.score[kept], curve.outcome[kept])
-        body.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"/>')
-    return _svg("several", "Smooth reliability curves: what happened against what was predicted", "".join(body))
+        x, floor = curve.score[kept], np.full(len(kept), frame.y[0])
+        hill = floor + curve.density[kept] / max(float(curve.density.max()), 1e-300) * 0.1 * (frame.y[1] - frame.y[0])
+        areas = {
+            "density": (floor, hill),
+            "everywhere": (curve.simultaneous_low[kept], curve.simultaneous_high[kept]),
+            "consistency": (curve.consistency_low[kept], curve.consistency_high[kept]),
+            "confidence": (curve.confidence_low[kept], curve.confidence_high[kept]),
+        }
+        body = [f'<path id="{name}" class="{name}" d="{frame.band(x, *limits)}"/>' for name, limits in areas.items()]
+        name, fade = _fade(frame, curve)
+        path = frame.path(x, curve.outcome[kept])
+        line = f'{fade}<path id="local-line" class="line" d="{path}" style="stroke:url(#{name})"/>'
+        group = '<g clip-path="url(#inside)">'
+        body = [group, *body, "</g>", _unit_axes(curve.soft, frame), group, line, "</g>"]
+    dot = '<circle id="local-dot" class="dot" r="4" visibility="hidden"/>'
+    return _svg("local", _DIAGRAM, "".join([_CLIP, *body, dot]))
 
 
-def drawn(curve: SmoothCurve) -> Ints:
-    """Points of the smooth curve that are drawn: a pixel shows no more."""
+def _fade(frame: Frame, curve: LocalCurve) -> tuple[str, str]:
+    """A stroke that is fainter where fewer rows tell, and its name, which no other on a page shares."""
+    seen = np.flatnonzero(~np.isnan(curve.outcome))
+    if not len(seen):
+        return "none", ""
+    x = curve.score[seen]
+    at = seen[np.searchsorted(x, np.linspace(x[0], x[-1], _STOPS)).clip(0, len(x) - 1)]
+    depth = _FAINTEST + (1 - _FAINTEST) * np.sqrt(curve.effective[at] / curve.effective[seen].max())
+    stops = "".join(
+        f'<stop class="fade" offset="{_n(k / (_STOPS - 1))}" stop-opacity="{_n(each)}"/>' for k, each in enumerate(depth)
+    )
+    ends = f'x1="{_n(frame.across(x[0]))}" x2="{_n(frame.across(x[-1]) + 0.01)}"'
+    name = f"fade-{crc32((ends + stops).encode()):x}"
+    return name, f'<linearGradient id="{name}" gradientUnits="userSpaceOnUse" {ends}>{stops}</linearGradient>'
+
+
+def _dots(frame: Frame, curve: LocalCurve) -> list[str]:
+    """Scores one by one, each with where it would lie if perfect, its interval and its mean outcome."""
+    parts = []
+    for k, score in enumerate(curve.score):
+        across = _n(frame.across(score))
+        if not np.isnan(curve.simultaneous_low[k]):
+            ends = f"{_n(frame.up(curve.simultaneous_low[k]))}V{_n(frame.up(curve.simultaneous_high[k]))}"
+            parts.append(f'<path class="range" d="M{across} {ends}"/>')
+        parts.append(mark(frame, score, curve.outcome[k], curve.confidence_low[k], curve.confidence_high[k]))
+    return parts
+
+
+def several_svg(lines: Sequence[tuple[LocalCurve, str, str]]) -> str:
+    """Curves on one diagram, each with its colour and dashes; dots where scores are few."""
+    frame = square(window_of([curve for curve, _, _ in lines]))
+    body = [_CLIP, _unit_axes(any(curve.soft for curve, _, _ in lines), frame)]
+    for curve, colour, dash in lines:
+        if curve.dots:
+            body += [dot(frame.point(*point), colour) for point in zip(curve.score, curve.outcome, strict=True)]
+            continue
+        kept = drawn(curve)
+        path = frame.path(curve.score[kept], curve.outcome[kept])
+        style = f'fill="none" stroke="{colour}" stroke-width="2.2" stroke-dasharray="{dash}"'
+        body.append(f'<path clip-path="url(#inside)" d="{path}" {style}/>')
+    return _svg("several", _DIAGRAM, "".join(body))
+
+
+def dot(place: str, colour: str) -> str:
+    """A dot of this colour."""
+    return f'<path d="M{place}h0" fill="none" stroke="{colour}" stroke-width="7" stroke-linecap="round"/>'
+
+
+def drawn(curve: LocalCurve) -> Ints:
+    """Points of the curve that are drawn: a pixel shows no more."""
     return thinned(np.nan_to_num(curve.outcome, nan=-1.0), _MOST)
 
 
 def cumulative_svg(curve: CumulativeCurve) -> str:
     """The cumulative plot with the worst range marked."""
     frame = Frame((0.0, 1.0), cumulative_range(curve))
-    ticks = []
-    for share in np.linspace(0, 1, 6):
-        place = min(int(np.searchsorted(curve.share, share)), len(curve.score) - 1)
-        ticks.append((float(share), f"{curve.score[place]:.2f}"))
-    step = _step(frame.y[1] - frame.y[0])
-    values = np.arange(np.ceil(frame.y[0] / step), np.floor(frame.y[1] / step) + 1) * step
+    shares = np.linspace(0, 1, 6)
+    places = np.minimum(np.searchsorted(curve.share, shares), len(curve.score) - 1)
+    ticks = list(zip(shares.tolist(), told_apart(curve.score[places].tolist()), strict=True))
+    values = even_ticks(*frame.y)
     body, kept = [], thinned(curve.difference, 2 * _MOST)
     if curve.ecce.worst is not None:
         a, b = map(frame.across, curve.worst_shares)
@@ -152,7 +210,7 @@ def cumulative_svg(curve: CumulativeCurve) -> str:
         _axes(
             frame,
             ticks,
-            [(float(v), f"{v:.4g}") for v in values],
+            [(v, f"{v:.4g}") for v in values],
             "score, in equal steps of rows",
             "cumulative outcomes − predictions",
         ),
@@ -177,20 +235,12 @@ def binned_svg(curve: BinnedCurve) -> str:
 
 def bin_marks(curve: BinnedCurve) -> str:
     """Points with their intervals, for the bins that hold rows."""
-    parts = []
-    for x, y, low, high, rows in zip(curve.prediction, curve.outcome, curve.low, curve.high, curve.rows, strict=True):
-        if rows > 0:
-            across = _n(UNIT_SQUARE.across(x))
-            if not np.isnan(low):
-                parts.append(f'<path class="bar" d="M{across} {_n(UNIT_SQUARE.up(low))}V{_n(UNIT_SQUARE.up(high))}"/>')
-            parts.append(f'<circle class="mark" cx="{across}" cy="{_n(UNIT_SQUARE.up(y))}" r="3.5"/>')
-    return "".join(parts)
+    columns = (curve.prediction, curve.outcome, curve.low, curve.high)
+    return "".join(mark(UNIT_SQUARE, *point) for point in zip(*columns, strict=True) if not np.isnan(point[1]))
 
 
-def _step(span: float) -> float:
-    """A round step that cuts a span into about five."""
-    if span <= 0:
-        return 1.0
-    raw = span / 5
-    power = 10.0 ** np.floor(np.log10(raw))
-    return float(power * min((1, 2, 5, 10), key=lambda k: abs(k * power - raw)))
+def mark(frame: Frame, x: float, y: float, low: float, high: float) -> str:
+    """A point with its interval."""
+    across = _n(frame.across(x))
+    bar = "" if np.isnan(low) else f'<path class="bar" d="M{across} {_n(frame.up(low))}V{_n(frame.up(high))}"/>'
+    return f'{bar}<circle class="mark" cx="{across}" cy="{_n(frame.up(y))}" r="3.5"/>'

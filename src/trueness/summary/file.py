@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._text import clean, printable
+from trueness._values import show
 from trueness.errors import InputError, SummaryError
 from trueness.summary.packed import ARRAYS, Packed, pack, unpack
 from trueness.summary.record import Record
@@ -125,7 +126,7 @@ def read(content: bytes, name: str) -> Content:
         raise SummaryError(f"{name!r}: not a trueness summary ({_why(error)}). Make it again.") from error
     if packed is None:
         raise SummaryError(
-            f"{name!r}: format {form!r} version {version!r} is not one this release reads "
+            f"{name!r}: format {show(form)} version {show(version)} is not one this release reads "
             f"({FORMAT!r} version 1 to {VERSION}). Upgrade trueness or make the summary again."
         )
     return Content(value=_checked(packed, header, name), version=version)
@@ -205,7 +206,7 @@ def _reasons(values: Any) -> list[str]:
     return reasons
 
 
-def _whole(values: Any) -> tuple[int, ...]:
+def _whole_numbers(values: Any) -> tuple[int, ...]:
     if not isinstance(values, list) or not all(type(value) is int for value in values):
         raise ValueError(f"{str(values)[:100]!r} is not a list of whole numbers")
     return tuple(values)
@@ -222,7 +223,7 @@ def _second(header: dict[str, Any], members: dict[str, NDArray[Any]]) -> Packed:
     if not isinstance(keys, list) or not isinstance(header["sources"], list):
         raise ValueError("keys or sources that are no list")
     return Packed(
-        bins=_whole(header["bins"]),
+        bins=_whole_numbers(header["bins"]),
         axes=tuple(_texts(header["axes"])),
         keys=keys,
         reasons=_reasons(header["reasons"]),
@@ -239,7 +240,7 @@ def _first(header: dict[str, Any], members: dict[str, NDArray[Any]]) -> Packed:
         raise ValueError("soft is not true or false")
     rejected, sums = header["rejected"], members["sums"]
     exact = sums.dtype == np.int64
-    (exponent, clipped, *counts) = _whole([header["exponent"], header["clipped"], *rejected.values()])
+    (exponent, clipped, *counts) = _whole_numbers([header["exponent"], header["clipped"], *rejected.values()])
     arrays: dict[str, Any] = {
         "starts": [],
         "integer": [exact],
@@ -258,7 +259,7 @@ def _first(header: dict[str, Any], members: dict[str, NDArray[Any]]) -> Packed:
     }
     typed = {name: np.asarray(array, dtype=ARRAYS[name][0]) for name, array in arrays.items()}
     reasons, source = _reasons(list(rejected)), _notes(header["source"])
-    return Packed(_whole(header["bins"]), (), [[]], reasons, [source], typed)
+    return Packed(_whole_numbers(header["bins"]), (), [[]], reasons, [source], typed)
 
 
 _READERS = {1: _first, 2: _second}

@@ -13,6 +13,7 @@ from trueness._types import Floats
 # numerator below 2^31: a single int64 would overflow beyond 2^32 rows in a cell.
 INTEGER_SUMS = ("n", "R1", "R1_numerator", "R2", "R2_numerator", "R3", "R3_numerator")
 NUMERATOR_BITS = 31
+SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
 
 # Float sums per cell; r is the position in the dyadic slot, e = y − f formed row by row so that f = y gives exactly 0.
 FLOAT_SUMS = ("w", "wr", "wr2", "we", "wer", "wer2", "wy2", "we_positive", "w2", "w2_binomial", "w2e2")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trueness import binned_ece, ecce, smooth_ece, summarize
+from trueness import binned_ece, ecce, ecce_r, logit_smoothed_ece, smooth_ece, summarize
 from trueness.engines.arrays import compiled, grid, plain, workers
 from trueness.engines.arrays import summarize as arrays
 from trueness.errors import TruenessError
@@ -164,7 +164,7 @@ def test_more_rows_than_one_segment(monkeypatch):
     f = rng.random(1000)
     y = rng.random(1000) < f
     whole = summarize(y, f)
-    monkeypatch.setattr(arrays, "_SEGMENT", 300)
+    monkeypatch.setattr(arrays, "SEGMENT", 300)
     assert summarize(y, f) == whole
 
 
@@ -286,8 +286,7 @@ def test_grid_moments_against_direct_sums(engine, cells):
 
 @pytest.mark.parametrize("label", [bool, np.uint8, np.int8, np.int64, np.float32, np.float64])
 @pytest.mark.parametrize("score", [np.float32, np.float64])
-def test_residuals_on_a_grid_have_the_same_bits(engine, monkeypatch, label, score):
-    monkeypatch.setattr(grid, "_THREADS", 1)
+def test_residuals_on_a_grid_have_the_same_bits(engine, label, score):
     y, f, _ = at_every_edge(())
     y, f = y[: 1 << 15].astype(label), f[: 1 << 15].astype(score)  # one piece: pieces are added in another order
     rows = read_rows(y, f)
@@ -298,6 +297,23 @@ def test_residuals_on_a_grid_have_the_same_bits(engine, monkeypatch, label, scor
         tables.append(grid.residual_moments(rows, 2**12))
     assert np.array_equal(tables[0], tables[1])
     assert np.array_equal(tables[0], tables[2])
+
+
+@pytest.mark.parametrize("name", ["plain", "compiled"])
+@pytest.mark.parametrize("kind", ["hard", "weighted", "soft"])
+def test_any_number_of_threads_gives_the_same_bits(engine, monkeypatch, name, kind):
+    """Sums of floats depend on how rows are parted, which therefore does not depend on the machine's cores."""
+    engine(name)
+    rng = np.random.default_rng(13)
+    f = rng.random((1 << 18) + 77)
+    y = np.clip(0.98 * f + 0.1 * rng.normal(size=len(f)), 0, 1) if kind == "soft" else rng.random(len(f)) < 0.98 * f
+    w = rng.random(len(f)) + 0.5 if kind == "weighted" else None
+    results = set()
+    for threads in ("1", "2", "5"):
+        monkeypatch.setenv("TRUENESS_THREADS", threads)
+        values = [each(y, f, sample_weight=w) for each in (smooth_ece, logit_smoothed_ece, binned_ece, ecce_r)]
+        results.add((summarize(y, f, sample_weight=w, exact=True).digest, *values))
+    assert len(results) == 1
 
 
 @pytest.mark.parametrize("name", ["plain", "compiled"])
@@ -326,7 +342,7 @@ def test_rows_in_slots(engine, name):
 def test_lone_scores(engine, monkeypatch, name, threads):
     engine(name)
     monkeypatch.setattr(grid, "_PIECE", 64)
-    monkeypatch.setattr(grid, "_THREADS", threads)
+    monkeypatch.setenv("TRUENESS_THREADS", str(threads))
     rng = np.random.default_rng(9)
     f = np.concatenate([rng.random(300).round(2), rng.random(300), [0.3, 0.1 + 0.2, 0.0, -0.0, 1.0]])
     cell, slot = ruler().locate(f).cell, ruler().slots(f)

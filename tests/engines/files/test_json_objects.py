@@ -19,6 +19,15 @@ def test_broken_json(tmp_path, content):
     assert "a.json" in message(tmp_path / "a.json")
 
 
+@pytest.mark.parametrize("bad", [0, 1, 4, 2500])
+@pytest.mark.parametrize("between", ["\n", "\r\n", "\n\n"])
+def test_an_object_that_is_no_json_is_named_by_its_row(tmp_path, bad, between):
+    objects = ['{"y": 1, "p": 0.5}'] * 3000
+    objects[bad] = '{"y": 0, "p": .4}'
+    (tmp_path / "a.json").write_text(between.join(objects), newline="")
+    assert f"a.json', row {bad}: is not JSON: unexpected character at byte 15. Mend the file" in message(tmp_path / "a.json")
+
+
 def test_a_cut_array_of_objects(tmp_path):
     text = json.dumps([{"y": int(y), "p": float(f)} for y, f in zip(Y[:50], F[:50], strict=True)])
     whole = summarize(Y[:50], F[:50])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trueness._types import Array, Floats, Ints
-from trueness.engines.arrays.workers import accelerator, in_threads, kernel_labels, kernel_scores
+from trueness.engines.arrays.workers import MOST_THREADS, accelerator, in_threads, kernel_labels, kernel_scores
 from trueness.inputs.rows import Rows
 from trueness.summary.ruler import uniform_edges
 
@@ -17,7 +17,6 @@ MOST_BINS = 256  # beyond, the ruler's reduction is as good
 UNITS = 45  # scores are whole multiples of 2^-45
 _PIECE = 1 << 17  # rows whose sums an int64 holds
 _LOW = 23  # bits of a score that are summed apart, so that the sums of a piece are exact in float64
-_THREADS = 8
 
 
 class BinSums(NamedTuple):
@@ -46,7 +45,7 @@ def bin_sums(rows: Rows, bins: int) -> BinSums | None:
             total[:, 3] += part[:, 2] & ((1 << _LOW) - 1)
         return total
 
-    parts = in_threads(0, len(rows), min(_THREADS, -(-len(rows) // _PIECE)), work)
+    parts = in_threads(0, len(rows), min(MOST_THREADS, -(-len(rows) // _PIECE)), work)
     if any(part is None for part in parts):
         return None
     n, outcomes, high, low = sum(parts).T

@@ -112,9 +112,9 @@ def _hard(f, y, cut, extra_before, extra, in_cells, table):  # type: ignore[no-u
                 at_cuts[count] = i
                 count += np.uint64(cut[np.uint32(places[i] >> 1)])
             for k in range(np.int64(count)):
-                at = np.uint32(at_cuts[k])
-                row = row_from(np.float64(scores[at]), np.int64(places[at] >> 1), extra_before, extra)
-                places[at] = 2 * row + (places[at] & 1)
+                which = np.uint32(at_cuts[k])
+                row = row_from(np.float64(scores[which]), np.int64(places[which] >> 1), extra_before, extra)
+                places[which] = 2 * row + (places[which] & 1)
         for i in range(scores.size):
             add_whole(table, np.int64(places[i]), terms, i)
     return odd
@@ -161,7 +161,7 @@ def _address(context: Any, builder: Any, array: Any, of: Any, index: Any, kind: 
     return builder.gep(builder.bitcast(data, kind.as_pointer()), [index])
 
 
-def _whole(number: int) -> Any:
+def _constant(number: int) -> Any:
     return ir.Constant(ir.IntType(64), number)
 
 
@@ -171,14 +171,14 @@ def _each_row(context: Any, builder: Any, columns: Any, of: Any, vectors: int, u
     def shuffled(a: Any, b: Any, *order: int) -> Any:
         return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(ir.IntType(32), 4), order))
 
-    with cgutils.for_range(builder, _whole(_BATCH // 4)) as loop:
+    with cgutils.for_range(builder, _constant(_BATCH // 4)) as loop:
         for k in range(vectors):
-            places = [builder.add(loop.index, _whole((4 * k + j) * _BATCH // 4)) for j in range(4)]
+            places = [builder.add(loop.index, _constant((4 * k + j) * _BATCH // 4)) for j in range(4)]
             a, b, c, d = (builder.load(_address(context, builder, columns, of, place, _FLOATS), align=8) for place in places)
             pairs = [(shuffled(a, b, *order), shuffled(c, d, *order)) for order in ((0, 4, 2, 6), (1, 5, 3, 7))]
             rows = [shuffled(*pair, *half) for half in ((0, 1, 4, 5), (2, 3, 6, 7)) for pair in pairs]
             for j, vector in enumerate(rows):
-                use(builder.add(builder.mul(loop.index, _whole(4)), _whole(j)), k, vector)
+                use(builder.add(builder.mul(loop.index, _constant(4)), _constant(j)), k, vector)
 
 
 @intrinsic(prefer_literal=True)
@@ -188,7 +188,7 @@ def turn_into_rows(_, columns, vectors, terms):  # type: ignore[no-untyped-def]
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         def write(row: Any, k: int, vector: Any) -> None:
-            place = builder.add(builder.mul(row, _whole(count)), _whole(k))
+            place = builder.add(builder.mul(row, _constant(count)), _constant(k))
             builder.store(vector, _address(context, builder, arguments[2], signature.args[2], place, _FLOATS), align=8)
 
         _each_row(context, builder, arguments[0], signature.args[0], count, write)
@@ -206,8 +206,8 @@ def add_columns(_, table, places, columns, vectors):  # type: ignore[no-untyped-
         to = context.make_array(signature.args[1])(context, builder, arguments[1]).data
 
         def add(row: Any, k: int, vector: Any) -> None:
-            place = builder.mul(builder.sext(builder.load(builder.gep(to, [row])), ir.IntType(64)), _whole(count))
-            sums = _address(context, builder, arguments[0], signature.args[0], builder.add(place, _whole(k)), _FLOATS)
+            place = builder.mul(builder.sext(builder.load(builder.gep(to, [row])), ir.IntType(64)), _constant(count))
+            sums = _address(context, builder, arguments[0], signature.args[0], builder.add(place, _constant(k)), _FLOATS)
             builder.store(builder.fadd(builder.load(sums, align=8), vector), sums, align=8)
 
         _each_row(context, builder, arguments[2], signature.args[2], count, add)
@@ -236,7 +236,9 @@ def add_floats(_, table, row, terms, term):  # type: ignore[no-untyped-def]
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         for k in range(3):
-            place, given = (builder.add(builder.mul(index, _whole(3)), _whole(k)) for index in (arguments[1], arguments[3]))
+            place, given = (
+                builder.add(builder.mul(index, _constant(3)), _constant(k)) for index in (arguments[1], arguments[3])
+            )
             to = _address(context, builder, arguments[0], signature.args[0], place, _FLOATS)
             numbers = builder.load(_address(context, builder, arguments[2], signature.args[2], given, _FLOATS), align=8)
             builder.store(builder.fadd(builder.load(to, align=8), numbers), to, align=8)

@@ -10,14 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trueness._types import Floats, Ints
-from trueness.engines.arrays.workers import accelerator, in_threads, kernel_labels
+from trueness.engines.arrays.workers import (
+    FLOAT_PARTS,
+    MOST_THREADS,
+    PAYS_ONCE_LOADED,
+    accelerator,
+    in_parts,
+    in_threads,
+    kernel_labels,
+)
 from trueness.inputs.rows import Arrays, Rows
 from trueness.summary.ruler import SLOTS, Ruler
 
 ORDERS = 6  # moments 0 … 5 of each cell
 _COLUMNS = 8  # of a table: two vectors
 _PIECE = 1 << 15
-_THREADS = 8
+_CELLS = 1 << 17  # of all tables together, but for two
 
 Chunk = Callable[[int, int], tuple[Floats, tuple[Floats, ...]]]
 
@@ -42,8 +50,13 @@ def grid_moments(n: int, chunk: Chunk, cells: int) -> list[Floats]:
                 spread(np.ascontiguousarray(x), np.ascontiguousarray(mass), table)
         return tables
 
-    results = [tables for tables in in_threads(0, n, 1 if compiled is None else _THREADS, work) if tables]
+    results = [tables for tables in in_parts(0, n, 1 if compiled is None else _tables(n, cells), work) if tables]
     return [sum(tables[1:], start=tables[0])[:, :ORDERS].T for tables in zip(*results, strict=True)]
+
+
+def _tables(n: int, cells: int) -> int:
+    """How many tables the rows are parted among: a rule of their number alone, so that all machines give the same bits."""
+    return 1 if n < PAYS_ONCE_LOADED else max(FLOAT_PARTS, min(MOST_THREADS, n >> 20, _CELLS // cells))
 
 
 class OddRowMet(Exception):  # noqa: N818 - a signal, not an error
@@ -112,7 +125,7 @@ def _in_slots(f: Floats, on: Ruler, slots: Ints, take: Callable[[int, int, Ints]
         ends = ((a, min(a + _PIECE, last)) for a in range(first, last, _PIECE))
         return [take(a, b, _marked(f[a:b], on, flags, compiled)) for a, b in ends]
 
-    for part in in_threads(0, len(f), _THREADS, work):
+    for part in in_threads(0, len(f), MOST_THREADS, work):
         yield from part
 
 
@@ -142,7 +155,7 @@ def lone_scores(f: Floats, on: Ruler) -> Floats:
                 compiled.lone()(part, score, mixed)
         return score, mixed
 
-    results = in_threads(0, len(f), _THREADS, work)
+    results = in_threads(0, len(f), MOST_THREADS, work)
     least, most = (reduce(choose, (score for score, _ in results)) for choose in (np.fmin, np.fmax))
     same = (least == most) & ~np.any([mixed for _, mixed in results], axis=0)
     lone = np.full(on.cells, np.nan)
@@ -245,7 +258,7 @@ def refine_cells(f: Floats, y: NDArray[Any], w: Floats | None, on: Ruler, number
         table[:, :3] += table[:, 5:]
         return table
 
-    tables = in_threads(0, len(f), _THREADS, work)
+    tables = in_parts(0, len(f), FLOAT_PARTS, work)
     merged: Floats = tables[0][:, :5]
     for table in tables[1:]:
         merged[:, :3] += table[:, :3]
@@ -270,7 +283,7 @@ def _refined_counts(
             kernel(np.ascontiguousarray(f[here]), labels, flags, on.extra_before, on.extra, numbers, parts, table)
         return table
 
-    tables = in_threads(0, len(f), _THREADS, work)
+    tables = in_threads(0, len(f), MOST_THREADS, work)
     sums = sum(table[:, :4] for table in tables)
     least, most = (way.reduce([table[:, k] for table in tables]) for way, k in ((np.minimum, 4), (np.maximum, 5)))
     k, u = (np.repeat(column[cells], parts) for column in (on.k, on.unit))

@@ -2,18 +2,27 @@
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 
-from trueness._types import Array, Floats, Ints
+from trueness._types import Array, Floats, Ints, Values
+from trueness.engines.arrays.grouped import ExtremeWeightsMet, GroupedSums
 from trueness.engines.arrays.plain import CHUNK, FloatSums, HardSums, SoftLabelMet
-from trueness.engines.arrays.workers import accelerator, hard_table, in_threads, kernel_labels, kernel_scores
+from trueness.engines.arrays.workers import (
+    FLOAT_PARTS,
+    accelerator,
+    hard_table,
+    in_parts,
+    in_threads,
+    kernel_labels,
+    kernel_scores,
+)
 from trueness.errors import InputError
-from trueness.inputs.arguments import Reading
+from trueness.inputs.arguments import BUCKET, Reading
 from trueness.inputs.faults import ZERO, by_reason, count_codes, refused
 from trueness.inputs.rows import (
     Rows,
@@ -25,26 +34,58 @@ from trueness.inputs.rows import (
     weight_exponent,
 )
 from trueness.options import check_flag
+from trueness.summary.moments import SEGMENT
+from trueness.summary.record import Record
 from trueness.summary.ruler import Ruler, ruler
 from trueness.summary.summary import Summary, empty_summary, float_summary, integer_summary
 
 _PIECE = 1 << 17  # rows a compiled kernel takes at a time
-_SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
-# What each thread holds decides how many fit in 64 MiB: 5 and 17 MB compiled, 13 and 22 MB plain.
-_HARD_THREADS, _FLOAT_THREADS, _PLAIN_HARD_THREADS, _PLAIN_FLOAT_THREADS = 8, 2, 4, 2
+# What each thread holds decides how many fit in 64 MiB: 5 MB compiled and 13 MB plain; of floats 17 and 22 MB, so FLOAT_PARTS.
+_HARD_THREADS, _PLAIN_HARD_THREADS = 8, 4
 
 
+@overload
 def summarize(
-    y_true: Any,
-    y_prob: Any,
+    y_true: Values,
+    y_prob: Values,
     *,
-    sample_weight: Any = None,
+    sample_weight: Values | None = None,
+    cluster: None = None,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
     align: Literal["position", "index"] | None = None,
     exact: bool = False,
-) -> Summary:
+) -> Summary: ...
+
+
+@overload
+def summarize(
+    y_true: Values,
+    y_prob: Values,
+    *,
+    sample_weight: Values | None = None,
+    cluster: Values,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    align: Literal["position", "index"] | None = None,
+    exact: bool = False,
+) -> Record: ...
+
+
+def summarize(
+    y_true: Values,
+    y_prob: Values,
+    *,
+    sample_weight: Values | None = None,
+    cluster: Values | None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    align: Literal["position", "index"] | None = None,
+    exact: bool = False,
+) -> Summary | Record:
     r"""Reduce rows to the sums from which every metric is computed.
 
     For each cell of one fixed partition of [0, 1] (the ruler, 48 746 cells) and each label the summary keeps the number of
@@ -59,6 +100,9 @@ def summarize(
         Predicted probabilities in [0, 1]. Also an iterator of chunks.
     sample_weight : array-like, optional
         Weights ≥ 0. A row of weight zero counts as absent (it is still checked).
+    cluster : array-like, optional
+        The cluster of each row, where rows of one are not independent: repeats of one question, visits of one patient. By the
+        text of their names they are hashed into 64 buckets, the axis of a record, which tests and intervals flip.
     bins : int or iterable of int
         Bin counts that should be exact unions of cells, besides the divisors of 2^14, 100 and 15 which always are.
     nan : {"raise", "drop"}
@@ -73,7 +117,7 @@ def summarize(
 
     Returns
     -------
-    Summary
+    Summary, or with `cluster` a Record
 
     Examples
     --------
@@ -87,6 +131,8 @@ def summarize(
     check_flag("exact", exact)
     on = ruler(bins)
     reading = Reading(nan=nan, pos_label=pos_label, align=align)
+    if cluster is not None:
+        return _by_bucket(read_rows(y_true, y_prob, sample_weight, reading, cluster=("cluster", cluster)), on, exact=exact)
     if "torch" in sys.modules and sample_weight is None and pos_label is None and not exact:
         from trueness.engines.torch.sums import reduce_on_device
 
@@ -108,6 +154,14 @@ def summarize(
     return summary
 
 
+def _by_bucket(rows: Rows, on: Ruler, *, exact: bool) -> Record:
+    record = Record(reduce_groups(rows, rows.keys(0) or [], on), axes=[BUCKET])
+    total = record.total()
+    if total.n == 0:
+        raise_none_left(rows, dict(total.rejected))
+    return Record(record, axes=[BUCKET], extremes=_with_extremes(total, rows).extremes) if exact else record
+
+
 def _with_extremes(summary: Summary, rows: Rows) -> Summary:
     from trueness.engines.exact import exact_extremes, in_memory  # which leans on kernels that lean on this module
 
@@ -122,12 +176,29 @@ def reduce_rows(rows: Rows, on: Ruler) -> Summary:
     return summary
 
 
+def reduce_groups(rows: Rows, keys: Sequence[Any], on: Ruler) -> dict[Any, Summary]:
+    """The summary of each group's rows, from the group of each; rows that cannot be used are told by their place among all."""
+    total = reduce_some(rows, on)  # raises for rows that are not allowed, before any group is looked at
+    code: dict[Any, int] = {}
+    codes = np.fromiter((code.setdefault(key, len(code)) for key in keys), dtype=np.int64, count=len(keys))
+    if len(code) == 1:
+        return {next(iter(code)): total}
+    sums = GroupedSums(on, floats=not total.exact)
+    try:
+        sums.add(rows, codes)
+    except ExtremeWeightsMet:
+        order = np.argsort(codes, kind="stable")
+        stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
+        return {group: reduce_some(rows.taken(stretches[number]), on) for group, number in code.items()}
+    return sums.summaries({number: group for group, number in code.items()})
+
+
 def reduce_some(rows: Rows, on: Ruler, *, floats: bool = False) -> Summary:
     """The summary of the rows, of which none need be usable; with `floats` in float64 whatever the labels are."""
     exponent = weight_exponent(rows)
     parts = [
-        _reduce_segment(rows, on, exponent, start, min(start + _SEGMENT, len(rows)), floats)
-        for start in range(0, len(rows), _SEGMENT)
+        _reduce_segment(rows, on, exponent, start, min(start + SEGMENT, len(rows)), floats)
+        for start in range(0, len(rows), SEGMENT)
     ]
     return sum(parts[1:], start=parts[0])
 
@@ -151,12 +222,12 @@ def _reduce_segment(rows: Rows, on: Ruler, exponent: int, start: int, stop: int,
     if rows.w is None and not floats:
         try:
             if compiled is None:
-                return _plain(rows, lambda: HardSums(on), _PLAIN_HARD_THREADS, start, stop)
+                return _plain(rows, lambda: HardSums(on), in_threads, _PLAIN_HARD_THREADS, start, stop)
             return _compiled_hard(rows, on, compiled, start, stop)
         except SoftLabelMet:
             pass  # a soft label may come late; integers cannot hold it, so the rows are summed again in float64
     if compiled is None or exponent:  # the kernel would take a weight that scaling makes vanish for a weight of zero
-        return _plain(rows, lambda: FloatSums(on, exponent), _PLAIN_FLOAT_THREADS, start, stop)
+        return _plain(rows, lambda: FloatSums(on, exponent), in_parts, FLOAT_PARTS, start, stop)
     return _compiled_float(rows, on, compiled, start, stop)
 
 
@@ -185,14 +256,16 @@ class _Rejects:
         return {"rejected": rejected, "clipped": self.clipped, "source": tuple(sorted(rows.notes))}
 
 
-def _plain(rows: Rows, new_sums: Callable[[], HardSums | FloatSums], threads: int, start: int, stop: int) -> Summary:
+def _plain(
+    rows: Rows, new_sums: Callable[[], HardSums | FloatSums], split: Callable[..., list[Any]], parts: int, start: int, stop: int
+) -> Summary:
     def work(first: int, last: int) -> tuple[HardSums | FloatSums, _Rejects]:
         sums, rejects = new_sums(), _Rejects()
         for a in range(first, last, CHUNK):
             rejects.add(sums, rows, *_columns(rows, a, min(a + CHUNK, last)))
         return sums, rejects
 
-    results = in_threads(start, stop, min(threads, (stop - start) // CHUNK), work)
+    results = split(start, stop, min(parts, (stop - start) // CHUNK), work)
     account = _merged([rejects for _, rejects in results]).account(rows, sum(sums.zero_weight for sums, _ in results))
     first: Summary = results[0][0].summary(**account)
     return sum((sums.summary() for sums, _ in results[1:]), start=first)
@@ -245,7 +318,7 @@ def _compiled_float(rows: Rows, on: Ruler, compiled: ModuleType, start: int, sto
         total += lost
         return total, rejects, odd_rows, zero_weight, any_soft
 
-    results = in_threads(start, stop, _FLOAT_THREADS, work)
+    results = in_parts(start, stop, FLOAT_PARTS, work)
     others = [odd_rows for _, _, odd_rows, _, _ in results if odd_rows]
     zeros = sum(zero for _, _, _, zero, _ in results) + sum(sums.zero_weight for sums in others)
     account = _merged([rejects for _, rejects, *_ in results]).account(rows, zeros)

@@ -18,7 +18,8 @@ PAYS_ONCE_LOADED = 1 << 18
 PAYS_TO_LOAD = 1 << 22
 _TERMS = 1 << 16  # that are summed at a time: what a cache holds
 _PIECES = 4  # of as many terms that a thread is worth
-_THREADS = 8
+MOST_THREADS = 8
+FLOAT_PARTS = 2  # of the rows, where each has a large table of floats: their sums depend on how many there are
 
 
 def accelerator(n: int) -> ModuleType | None:
@@ -47,7 +48,7 @@ def cores() -> int:
 
 def in_order(work: Callable[[int], Any], count: int) -> Iterator[Any]:
     """Results of `work(0)`, `work(1)`, … in that order, made in threads where there are cores for them."""
-    threads = min(cores(), count, _THREADS)
+    threads = min(cores(), count, MOST_THREADS)
     if threads <= 1:
         yield from map(work, range(count))
         return
@@ -58,15 +59,18 @@ def in_order(work: Callable[[int], Any], count: int) -> Iterator[Any]:
 
 
 def in_threads(start: int, stop: int, threads: int, work: Callable[[int, int], Any]) -> list[Any]:
-    """Results of `work(a, b)` over a split of start…stop into as many contiguous parts as there are cores for."""
-    count = max(1, min(threads, cores()))
-    cuts = [start + (stop - start) * i // count for i in range(count + 1)]
-    if count == 1:
-        return [work(start, stop)]
-    from concurrent.futures import ThreadPoolExecutor
+    """Results of `work(a, b)` over a split of start…stop into as many contiguous parts as there are cores for.
 
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(work, cuts[:-1], cuts[1:]))
+    For what does not depend on the split: sums of floats, whose last bits do, are made by `in_parts`.
+    """
+    return in_parts(start, stop, min(threads, cores()), work)
+
+
+def in_parts(start: int, stop: int, parts: int, work: Callable[[int, int], Any]) -> list[Any]:
+    """Results of `work(a, b)` over a split of start…stop into so many contiguous parts, whatever the number of cores."""
+    parts = max(1, parts)
+    cuts = [start + (stop - start) * i // parts for i in range(parts + 1)]
+    return list(in_order(lambda i: work(cuts[i], cuts[i + 1]), parts))
 
 
 def total_of(n: int, part: Callable[[int, int], float]) -> float:
@@ -76,7 +80,7 @@ def total_of(n: int, part: Callable[[int, int], float]) -> float:
         return [part(a, min(a + _TERMS, n)) for a in range(first * _TERMS, last * _TERMS, _TERMS)]
 
     pieces = -(-n // _TERMS)
-    return math.fsum(x for sums in in_threads(0, pieces, min(_THREADS, pieces // _PIECES), work) for x in sums)
+    return math.fsum(x for sums in in_threads(0, pieces, min(MOST_THREADS, pieces // _PIECES), work) for x in sums)
 
 
 def hard_table(cells: int) -> Ints:

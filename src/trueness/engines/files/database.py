@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from trueness.engines.files.sources import damaged_gzip, is_gzip
@@ -85,18 +85,24 @@ def unreadable(path: str, error: Exception) -> Exception:
         return InputError(damaged_gzip(path, error))
     if "state machine" in str(error) and (line := other_line_end(path)) is not None:
         return InputError(f"{path!r}, line {line}: ends in another way than the lines before. Give all the same end.")
-    where = re.sub(r"^: line (\d+),", r", line \1:", f": {_reason(error)}")
+    where = re.sub(r"^: (line|row) (\d+),", r", \1 \2:", f": {_reason(error)}")
     return InputError(f"{path!r}{where}. Mend the file or make it again; nothing was counted.")
 
 
+def _no_json(said: re.Match[str]) -> str:
+    """DuckDB counts the objects of a file, not its lines, and begins at 2."""
+    return f"row {int(said[2]) - 2}, is not JSON: {said[3]} at byte {said[1]}"
+
+
 # What DuckDB says of text that it cannot part into cells or numbers, and what we say.
-_SAYINGS = (
+_SAYINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"Expected Number of Columns: (\d+) Found: (\d+)", r"has another number of cells than the \1 of the header"),
     (r"Value with unterminated quote found", "a quote is not closed, or text follows a closed one"),
     (r"Maximum line size of (\d+) bytes exceeded\. Actual Size: ?(\d+) bytes", r"has \2 bytes, more than the \1 of a row"),
     (r"Invalid unicode \(byte sequence mismatch\) detected\. This file is not utf-8 encoded", "is not UTF-8"),
     (r"Error when converting column.*?string (.*\\0.*) to 'DOUBLE'.*", r"\1 is not a number: it holds a zero byte"),
     (r"Error when converting column.*?string (.*) to 'DOUBLE'.*", r"\1 is not read as a number, for what follows its quotes"),
+    (r'Malformed JSON in file ".*?", at byte (\d+) in (?:line|record/value) (\d+): (.*)', _no_json),
     (r"The CSV Parser state machine reached an invalid state.*", "a quote or a line end stands where none may"),
 )
 

@@ -22,11 +22,13 @@ class GroupCodes:
     @cached_property
     def _groups(self) -> dict[int, Group]:
         groups: dict[int, Group] = {}
-        by = self._reader.columns.by
+        columns = self._reader.columns
         for table in self._reader.tables:
-            expressions = ", ".join([table.group_code(by), *map(table.group, by)])
+            expressions = ", ".join([table.group_code(columns), *table.keys(columns)])
             for code, *values in self._reader.fetched(table, f"DISTINCT {expressions}"):
-                named = tuple(map(table.group_value, by, values))
+                if columns.cluster is not None and values[-1] is None:
+                    self._reader.clusters()  # which says where one is missing
+                named = (*map(table.group_value, columns.by, values), *values[len(columns.by) :])
                 group = named if len(named) > 1 else named[0]
                 if groups.setdefault(code, group) != group:
                     raise RuntimeError(f"groups {groups[code]!r} and {group!r} have the same code")
@@ -39,8 +41,14 @@ class GroupCodes:
         return self._groups[code]
 
     def of_rows(self, codes: Array) -> Array:
-        """The group of each row."""
+        """The group of each row, without the bucket of its cluster."""
         values, inverse = np.unique(codes, return_inverse=True)
         groups = np.empty(len(values), dtype=object)
-        groups[:] = [self.group(code) for code in values.tolist()]
+        groups[:] = [self._without_bucket(self.group(code)) for code in values.tolist()]
         return groups[inverse]
+
+    def _without_bucket(self, group: Group) -> Group:
+        if self._reader.columns.cluster is None or not isinstance(group, tuple):
+            return group
+        values: tuple[Group, ...] = group[:-1]
+        return values if len(values) > 1 else values[0]

@@ -10,6 +10,7 @@ from trueness._types import Array, Ints
 from trueness.engines.files.group_codes import GroupCodes
 from trueness.engines.files.integrity import require_memory
 from trueness.engines.files.reader import Batch, Reader
+from trueness.inputs.clusters import Clusters, clusters_of
 from trueness.inputs.rows import Rows
 
 
@@ -19,7 +20,7 @@ class MoreRowsMet(Exception):  # noqa: N818 - a signal, not an error
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldRows:
-    """Rows in memory: outcomes, predictions by name, weights, groups and keys."""
+    """Rows in memory: outcomes, predictions by name, weights, groups, keys and clusters."""
 
     reader: Reader
     y: Array
@@ -27,11 +28,12 @@ class HeldRows:
     w: Array | None
     groups: Array | None
     keys: list[str | None] | None
+    clusters: Clusters | None
 
     def checked(self, prediction: str) -> Rows:
         """Rows with one of the predictions, judged as they are used; messages name the column, the file and the line."""
         rows = self.reader.rows(self.y, self.f[prediction], self.w, prediction)
-        return replace(rows, by=None if self.groups is None else self.groups.tolist())
+        return replace(rows, by=None if self.groups is None else self.groups.tolist(), cluster=self.clusters)
 
     def ordered(self, order: Ints) -> "HeldRows":
         """The same rows in another order; the lines that messages name are those of the first one."""
@@ -42,6 +44,7 @@ class HeldRows:
             w=None if self.w is None else self.w[order],
             groups=None if self.groups is None else self.groups[order],
             keys=None if self.keys is None else [self.keys[row] for row in order.tolist()],
+            clusters=None if self.clusters is None else self.clusters.taken(order),
         )
 
 
@@ -68,6 +71,7 @@ def held_rows(reader: Reader, columns: Sequence[Array]) -> HeldRows:
         w=columns[count + 1] if names.weight is not None else None,
         groups=GroupCodes(reader).of_rows(columns[-1]) if names.by else None,
         keys=_keys(reader, names.key) if names.key is not None else None,
+        clusters=clusters_of(reader.clusters(), f"column {names.cluster!r}") if names.cluster is not None else None,
     )
 
 

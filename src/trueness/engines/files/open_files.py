@@ -52,18 +52,18 @@ class OpenFiles:
 
     def rows(self, progress: Progress | None = None) -> HeldRows:
         """All rows in memory."""
-        return self._held(joined(self._reader.batches(progress)))
+        return self._checked(joined(self._reader.batches(progress)))
 
     def rows_up_to(self, limit: int, progress: Progress | None = None) -> HeldRows | None:
         """All rows in memory; None where there are more than `limit`."""
         if (self._reader.row_count or 0) > limit:
             return None
         try:
-            return self._held(joined(self._reader.batches(progress), limit))
+            return self._checked(joined(self._reader.batches(progress), limit))
         except MoreRowsMet:
             return None
 
-    def _held(self, columns: list[Array]) -> HeldRows:
+    def _checked(self, columns: list[Array]) -> HeldRows:
         self._files.require_unchanged()
         return held_rows(self._reader, columns)
 
@@ -92,7 +92,7 @@ class OpenFiles:
         if not any(summary.n for summary in summaries.values()):
             rejected = sum(summaries.values(), start=empty_summary(on)).rejected
             raise_none_left(rows_on_disk(self._reader), dict(rejected))
-        record = summary_or_record(summaries, self._columns.by, self._again(on) if exact else None)
+        record = summary_or_record(summaries, self._columns.axes, self._again(on) if exact else None)
         if not isinstance(record, Record):
             raise RuntimeError("groups were asked for")
         return record

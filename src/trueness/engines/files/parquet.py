@@ -84,7 +84,7 @@ def parquet_table(connection: "DuckDBPyConnection", path: str, columns: Columns)
             raise InputError(
                 f"column {name!r}: is of type {lines[name][1]} in {path!r}, not a number. Convert it to numbers first."
             )
-    for name in columns.by:
+    for name in (*columns.by, *([] if columns.cluster is None else [columns.cluster])):
         if re.search(r"\[|STRUCT|MAP|UNION", table.types[name]):
             raise InputError(
                 f"column {name!r}: is of type {table.types[name]} in {path!r}, which names no groups. Choose another."

@@ -24,7 +24,7 @@ def pieces(reader: Reader, batches: Iterable[Batch], size: int, skip: int = 0) -
     """
     for y, f, *rest in _cut(batches, reader.dtypes, size, skip):
         w = rest.pop(0) if reader.columns.weight is not None else None
-        yield Piece(reader.rows(y, f, w, reader.columns.prediction), rest[0] if reader.columns.by else None)
+        yield Piece(reader.rows(y, f, w, reader.columns.prediction), rest[0] if reader.columns.axes else None)
 
 
 def _cut(batches: Iterable[Batch], dtypes: Sequence[str], size: int, skip: int) -> Iterator[Batch]:

@@ -14,6 +14,7 @@ from trueness.engines.files.table import Table
 from trueness.engines.files.text_bytes import TextBytes
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns, Reading
+from trueness.inputs.clusters import missing_clusters
 from trueness.inputs.columns import columns_text
 from trueness.inputs.remedies import lines
 from trueness.inputs.rows import Rows, read_rows
@@ -46,7 +47,7 @@ class Reader:
         """The columns of a batch: float32 stays what it is, so that its rounding is known; an outcome may be a label."""
         narrow = [all(table.types[name] == "float32" for table in self.tables) for name in self.columns.numbers]
         narrow[0] = narrow[0] and not self._outcomes.labels
-        return [*("f4" if each else "f8" for each in narrow), *(["u8"] if self.columns.by else [])]
+        return [*("f4" if each else "f8" for each in narrow), *(["u8"] if self.columns.axes else [])]
 
     def batches(self, progress: Progress | None = None) -> Iterator[Batch]:
         """All rows, of which there must be some; a file that is damaged is told at its end at the latest."""
@@ -107,6 +108,16 @@ class Reader:
             row -= size
         return "beyond the end"
 
+    def clusters(self) -> list[str]:
+        """The cluster of each row as text; none may be missing."""
+        name = self.columns.cluster
+        if name is None:
+            raise RuntimeError("clusters were asked for")
+        found = [text for table in self.tables for (text,) in self.fetched(table, table.cluster(name))]
+        if missing := found.count(None):
+            raise missing_clusters(f"column {name!r}", missing, len(found), self.place(found.index(None)))
+        return found
+
     def _streamed(self, table: Table, where: str = "") -> Iterator[Batch]:
         query = f"SELECT {', '.join(self._expressions(table))} FROM {table.source(self._numbers)}{where}"
         cursor = self._connection.cursor()  # its own: while a stream is open its connection answers nothing else
@@ -125,12 +136,12 @@ class Reader:
         numbers = [self._outcomes.number(table, self._numbers), *others]
         types = ["FLOAT" if dtype == "f4" else "DOUBLE" for dtype in self.dtypes[: len(numbers)]]
         typed = [f"({number})::{kind}" for number, kind in zip(numbers, types, strict=True)]
-        return [*typed, *([table.group_code(self.columns.by)] if self.columns.by else [])]
+        return [*typed, *([table.group_code(self.columns)] if self.columns.axes else [])]
 
     @cached_property
     def _numbers(self) -> list[str]:
         """Columns that a text file reads as numbers at once: all, where none is text."""
-        text = self._outcomes.labels or self.columns.by or self.columns.key is not None
+        text = self._outcomes.labels or self.columns.axes or self.columns.key is not None
         return [] if text else self.columns.numbers
 
     def _raise_no_rows(self) -> NoReturn:

@@ -28,6 +28,7 @@ def summarize_files(
     prediction: str,
     weight: str | None = None,
     by: None = None,
+    cluster: None = None,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
@@ -47,6 +48,27 @@ def summarize_files(
     prediction: str,
     weight: str | None = None,
     by: str | Sequence[str],
+    cluster: str | None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    exact: bool = False,
+    delimiter: str | None = None,
+    memory_limit: str | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Record: ...
+
+
+@overload
+def summarize_files(
+    paths: Paths,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: None = None,
+    cluster: str,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
@@ -65,6 +87,7 @@ def summarize_files(
     prediction: str,
     weight: str | None = None,
     by: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
@@ -85,6 +108,9 @@ def summarize_files(
         Names of columns.
     by : str or sequence of str, optional
         Columns whose values make the groups; with one, a group is its value, with several a tuple. Missing is None.
+    cluster : str, optional
+        The column of clusters, rows of one of which are not independent: repeats of one question, visits of one patient. By
+        the text of their names they are hashed into 64 buckets, the last axis of the record, which tests and intervals flip.
     bins : int or iterable of int
         As for `summarize`.
     nan : {"raise", "drop"}
@@ -100,13 +126,14 @@ def summarize_files(
     memory_limit : str, optional
         The most that the reader may hold, such as "1GB"; reading needs little.
     resume : path, optional
-        Keep the sums so far in this file, and go on from them if it is there; it is removed at the end. Not with `by`.
+        Keep the sums so far in this file, and go on from them if it is there; it is removed at the end. Not with `by` or
+        `cluster`.
     progress : callable, optional
         Called with the rows read, and the rows in all where that is known.
 
     Returns
     -------
-    Summary, or with `by` a Record, which is a {group: Summary}
+    Summary, or with `by` or `cluster` a Record, which is a {group: Summary}
 
     Examples
     --------
@@ -118,15 +145,15 @@ def summarize_files(
     <Summary of 3 rows in 3 of 48746 cells, integer sums>
     >>> folder.cleanup()
     """
-    columns = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by)).in_text()
+    columns = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by), cluster=cluster).in_text()
     on = ruler(bins)
     reading = Reading(nan=nan, pos_label=as_event(pos_label), delimiter=delimiter, memory_limit=memory_limit)
     kept = None if resume is None else check_path("resume", resume)
     check_progress(progress)
     check_flag("exact", exact)
-    if columns.by and kept is not None:
-        raise InputError("resume: groups are not kept in a file. Leave out by= or resume=.")
+    if columns.axes and kept is not None:
+        raise InputError("resume: groups and clusters are not kept in a file. Leave out by= and cluster=, or resume=.")
     if kept is not None:
         require_own_file(kept, paths)
     with open_files(paths, columns, reading) as files:
-        return files.record(on, progress, exact=exact) if columns.by else files.summary(on, progress, kept, exact=exact)
+        return files.record(on, progress, exact=exact) if columns.axes else files.summary(on, progress, kept, exact=exact)

@@ -13,8 +13,10 @@ from trueness.engines.files.database import identifier, literal
 from trueness.engines.files.text_bytes import TextBytes
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns
+from trueness.inputs.clusters import BUCKETS
 from trueness.inputs.columns import missing_column
 
+_FLOATS = ("number", "float32")
 # What stands for a missing number in a text file. In a column of groups only nothing at all does: NA may be a country.
 MISSING_WORDS = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "-nan", "-NaN", "null", "NULL", "Null", "None")
 
@@ -54,9 +56,23 @@ class Table(ABC):
         """A value of `group` as the key of a group."""
         return None if value != value else value  # NaN is missing
 
-    def group_code(self, names: Sequence[str]) -> str:
+    def bucket(self, name: str) -> str:
+        """The bucket of a column of clusters, NULL where missing: as `inputs.clusters.bucket_of` has it."""
+        text = f"({self.cluster(name)})"
+        return f"(('0x' || substr(md5({text}), 1, 2))::INTEGER % {BUCKETS})"
+
+    def cluster(self, name: str) -> str:
+        """A column of clusters as text, NULL where missing."""
+        return f"nullif({self.group(name)}::VARCHAR, 'nan')" if self.types[name] in _FLOATS else f"{self.group(name)}::VARCHAR"
+
+    def keys(self, columns: Columns) -> list[str]:
+        """What the keys of a record of these columns are values of."""
+        buckets = [] if columns.cluster is None else [self.bucket(columns.cluster)]
+        return [*map(self.group, columns.by), *buckets]
+
+    def group_code(self, columns: Columns) -> str:
         """The number by which a row's group is known; equal values of other types, in other files, have another."""
-        groups = [*map(self.group, names)]
+        groups = self.keys(columns)
         return f"hash({', '.join([*groups, *(f'typeof({group})' for group in groups)])})"
 
     def check_pages(self) -> None:

@@ -74,7 +74,7 @@ def _usable(part: Any, columns: Columns, reading: Reading) -> Arrays:
     if not len(part):
         none = np.zeros(0)
         return Arrays(f=none, y=none, w=None if columns.weight is None else none, soft=False, clipped=0, rejected={})
-    return read_columns(part, replace(columns, by=()), reading, part=True).arrays(part=True)
+    return read_columns(part, replace(columns, by=(), cluster=None), reading, part=True).arrays(part=True)
 
 
 def _partition(part: Any, number: int, columns: Columns, on: Ruler, reading: Reading) -> dict[Any, Summary]:

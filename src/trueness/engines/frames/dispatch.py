@@ -26,6 +26,7 @@ def summarize_frame(
     prediction: str,
     weight: str | None = None,
     by: None = None,
+    cluster: None = None,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
@@ -41,6 +42,23 @@ def summarize_frame(
     prediction: str,
     weight: str | None = None,
     by: str | Sequence[str],
+    cluster: str | None = None,
+    bins: Iterable[int] | int = (),
+    nan: Literal["raise", "drop"] = "raise",
+    pos_label: Any = None,
+    exact: bool = False,
+) -> Record: ...
+
+
+@overload
+def summarize_frame(
+    frame: Any,
+    *,
+    outcome: str,
+    prediction: str,
+    weight: str | None = None,
+    by: None = None,
+    cluster: str,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
@@ -55,6 +73,7 @@ def summarize_frame(
     prediction: str,
     weight: str | None = None,
     by: str | Sequence[str] | None = None,
+    cluster: str | None = None,
     bins: Iterable[int] | int = (),
     nan: Literal["raise", "drop"] = "raise",
     pos_label: Any = None,
@@ -71,6 +90,9 @@ def summarize_frame(
         Names of columns.
     by : str or sequence of str, optional
         Columns whose values make the groups; with one, a group is its value, with several a tuple. Missing is None.
+    cluster : str, optional
+        The column of clusters, rows of one of which are not independent: repeats of one question, visits of one patient. By
+        the text of their names they are hashed into 64 buckets, the last axis of the record, which tests and intervals flip.
     bins, nan, pos_label
         As for `summarize`.
     exact : bool
@@ -80,7 +102,7 @@ def summarize_frame(
 
     Returns
     -------
-    Summary, or with `by` a Record, which is a {group: Summary}
+    Summary, or with `by` or `cluster` a Record, which is a {group: Summary}
 
     Examples
     --------
@@ -93,7 +115,7 @@ def summarize_frame(
     """
     on = ruler(bins)
     check_flag("exact", exact)
-    columns = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by))
+    columns = Columns(outcome=outcome, prediction=prediction, weight=weight, by=column_names(by), cluster=cluster)
     return reduce_frame(unwrapped(frame), columns, on, Reading(nan=nan, pos_label=pos_label), exact=exact)
 
 
@@ -110,7 +132,7 @@ def reduce_frame(frame: Any, columns: Columns, on: Ruler, reading: Reading, *, e
         why = rejected or "none given"
         named = f"columns {columns.outcome!r} and {columns.prediction!r}"
         raise InputError(f"{named}: no rows left ({why}). Pass at least one row.")
-    return summary_or_record(by_group, columns.by, rows if exact else None)
+    return summary_or_record(by_group, columns.axes, rows if exact else None)
 
 
 def _reduced(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Reduced:

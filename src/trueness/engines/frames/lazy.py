@@ -11,9 +11,11 @@ import numpy as np
 from trueness._values import show
 from trueness.engines.exact import Places, PlaceSums, ScoreSums
 from trueness.engines.expressions import ExtremeWeightsError, Plan, SoftLabelsMet, summaries
+from trueness.engines.frames.buckets import with_buckets
 from trueness.engines.frames.memory import Reduced
 from trueness.errors import InputError
 from trueness.inputs.arguments import Columns, Reading
+from trueness.inputs.clusters import missing_clusters
 from trueness.inputs.columns import missing_column, roots
 from trueness.inputs.labels import EXACT_FLOAT32
 from trueness.inputs.remedies import option
@@ -22,6 +24,7 @@ from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary
 
 _LISTED = 4096  # places that a query lists one by one
+_BUCKET = "trueness_bucket_"  # the column of buckets
 
 
 class NarwhalsAlgebra:
@@ -61,6 +64,8 @@ def reduce_lazy(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Re
     """Groups and their summaries, from a group-by that runs where the frame is."""
     import narwhals as nw
 
+    if columns.cluster is not None:
+        return _by_bucket(frame, columns, on, reading)
     lazy, schema, called = _opened(frame, columns.names)
     _check_types(lazy, schema, called, columns, reading.pos_label)
     plan = Plan(
@@ -89,6 +94,20 @@ def reduce_lazy(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Re
         scaled = summaries(_grouped(selected, plan), plan, **told)
         by_group = {group: replace(summary, exponent=exponent) for group, summary in scaled.items()}
     return by_group, LazyRows(selected, plan)
+
+
+def _by_bucket(frame: Any, columns: Columns, on: Ruler, reading: Reading) -> Reduced:
+    """The same with the buckets of clusters as groups of their own, after the others."""
+    cluster = columns.cluster or ""
+    _opened(frame, columns.names)  # raises for columns that are not there
+    grouped = replace(columns, by=(*columns.by, _BUCKET), cluster=None)
+    by_group, rows = reduce_lazy(with_buckets(frame, cluster, _BUCKET), grouped, on, reading)
+    several = len(grouped.by) > 1
+    absent = [summary for group, summary in by_group.items() if (group[-1] if several else group) is None]
+    if absent and (count := sum(summary.rows_in for summary in absent)):
+        total = sum(summary.rows_in for summary in by_group.values())
+        raise missing_clusters(f"column {cluster!r}", count, total)
+    return by_group, rows
 
 
 def _is_extreme(summary: Summary) -> bool:

@@ -1,17 +1,14 @@
 """Frames whose columns can be read in place → Summary, by the array engine."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from trueness.engines.arrays.grouped import ExtremeWeightsMet, GroupedSums
-from trueness.engines.arrays.summarize import reduce_some
+from trueness.engines.arrays.summarize import reduce_groups, reduce_some
 from trueness.engines.exact import SecondPass, in_memory
 from trueness.inputs.arguments import Columns, Reading
 from trueness.inputs.columns import columns_text
-from trueness.inputs.rows import Groups, Rows, read_rows
+from trueness.inputs.rows import Groups, Named, Rows, read_rows
 from trueness.inputs.tables import column_of
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, empty_summary
@@ -24,40 +21,35 @@ def reduce_columns(frame: Any, columns: Columns, on: Ruler, reading: Reading, *,
     for name in columns.names:
         column_of(frame, name)
     if _length(column_of(frame, columns.prediction)) == 0:
-        return {} if columns.by else {None: empty_summary(on)}, None
+        return {} if columns.axes else {None: empty_summary(on)}, None
     rows = read_columns(frame, columns, reading, part=part)
-    by_group = {None: reduce_some(rows, on)} if rows.by is None else reduce_groups(rows, rows.by, on)
+    keys = rows.keys(len(columns.by))
+    by_group = {None: reduce_some(rows, on)} if keys is None else reduce_groups(rows, keys, on)
     return by_group, in_memory(rows, on)
 
 
-def read_columns(frame: Any, columns: Columns, reading: Reading, *, by: Groups = (), part: bool = False) -> Rows:
+def read_columns(
+    frame: Any,
+    columns: Columns,
+    reading: Reading,
+    *,
+    by: Groups = (),
+    cluster: Named | None = None,
+    part: bool = False,
+) -> Rows:
     """The columns of a frame whose columns can be read in place, as rows that are checked when they are read.
 
-    Groups may also be given beside the frame, as `by`.
+    Groups and clusters may also be given beside the frame, as `by` and `cluster`.
     """
     y, f, *w = (column_of(frame, name) for name in columns.numbers)
     called = columns_text([*columns.numbers, ""])
     groups = [(f"column {name!r}", column_of(frame, name)) for name in columns.by]
     names = (called[0], called[1], called[2])
-    rows = read_rows(y, f, w[0] if w else None, reading, by=[*groups, *by], names=names, part=part)
+    if columns.cluster is not None:
+        cluster = f"column {columns.cluster!r}", column_of(frame, columns.cluster)
+    groups = [*groups, *by]
+    rows = read_rows(y, f, w[0] if w else None, reading, by=groups, cluster=cluster, names=names, part=part)
     return replace(rows, notes=(*rows.notes, *columns.notes))
-
-
-def reduce_groups(rows: Rows, keys: Sequence[Any], on: Ruler) -> dict[Any, Summary]:
-    """The summary of each group's rows, from the group of each; rows that cannot be used are told by their place among all."""
-    total = reduce_some(rows, on)  # raises for rows that are not allowed, before any group is looked at
-    code: dict[Any, int] = {}
-    codes = np.fromiter((code.setdefault(key, len(code)) for key in keys), dtype=np.int64, count=len(keys))
-    if len(code) == 1:
-        return {next(iter(code)): total}
-    sums = GroupedSums(on, floats=not total.exact)
-    try:
-        sums.add(rows, codes)
-    except ExtremeWeightsMet:
-        order = np.argsort(codes, kind="stable")
-        stretches = np.split(order, np.cumsum(np.bincount(codes, minlength=len(code)))[:-1])
-        return {group: reduce_some(rows.taken(stretches[number]), on) for group, number in code.items()}
-    return sums.summaries({number: group for group, number in code.items()})
 
 
 def _length(column: Any) -> int:

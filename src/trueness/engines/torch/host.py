@@ -9,6 +9,7 @@ import numpy as np
 from trueness._types import Array, Floats, Ints
 from trueness.engines.arrays.plain import float_terms, powers
 from trueness.engines.arrays.workers import (
+    MOST_THREADS,
     PAYS_ONCE_LOADED,
     accelerator,
     hard_table,
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import torch
 
 _PIECE = 1 << 16  # rows worked on at a time: what a cache holds
-_THREADS = 8
 _SMALLEST = 2.0**-280  # of numbers whose differences have squares above 0; smaller ones the expressions take for 0
 _ONES = np.zeros(0)  # weights of one, for compiled kernels
 
@@ -80,7 +80,7 @@ def _add_many(sums: Any, f: "torch.Tensor", y: "torch.Tensor", compiled: ModuleT
                 left.append(a + np.flatnonzero(~_is_usable(scores, labels)))
         return table, left
 
-    results = in_threads(0, len(f), _THREADS, work)
+    results = in_threads(0, len(f), MOST_THREADS, work)
     by_cell = sums.table.numpy().reshape(-1, 8)
     by_cell += sum(table for table, _ in results).reshape(-1, 8)[on.row_of_cell]
     return np.concatenate([part for _, left in results for part in left])

@@ -17,7 +17,7 @@ from trueness.inputs.faults import FAULTS, OUTCOME, PREDICTION, SOFT, by_reason,
 from trueness.inputs.frames import reads_dtype
 from trueness.inputs.remedies import Words
 from trueness.summary.invariants import fault_of
-from trueness.summary.moments import FLOAT_SUMS
+from trueness.summary.moments import FLOAT_SUMS, SEGMENT
 from trueness.summary.ruler import Ruler
 from trueness.summary.summary import Summary, float_summary, integer_summary
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import torch
 
 _CHUNK, _CHUNK_ON_CPU = 1 << 20, 1 << 16  # rows worked on at a time: what keeps a device busy, what a cache holds
-_SEGMENT = 1 << 31  # rows whose int64 sums cannot overflow
 _CODES, _NEGATIVE = len(FAULTS) + 1, -min(FAULTS)  # codes, 0 among them, and how many are negative
 _TOLERANCE = {"float16": 4 * 2.0**-10, "bfloat16": 4 * 2.0**-7, "float32": 4 * 2.0**-23, "float64": 4 * 2.0**-52}
 _DAMAGED = "CalibrationSummary: the state to load is damaged: {}. Load another checkpoint."
@@ -233,8 +232,8 @@ def reduce_on_device(y: Any, f: Any, on: Ruler, nan: str) -> Summary | None:
     if not (reads_dtype(y) and reads_dtype(f)):
         return None
     parts = []
-    for start in range(0, len(f), _SEGMENT):
-        rows = slice(start, start + _SEGMENT)
+    for start in range(0, len(f), SEGMENT):
+        rows = slice(start, start + SEGMENT)
         part = _reduce_segment(y.detach()[rows], f.detach()[rows], on, nan)
         if part is None:
             return None
