@@ -58,9 +58,12 @@ def test_demo_finds_what_was_planted(demo_run):
     text = " ".join(demo_run.stdout.decode().split())
     assert "between 0.60 and 0.90 are 10 points too high, all others 3 points too low" in text
     assert "The true calibration error is 0.051; " in text
-    found = re.search(r"Over-confident: predictions between ([\d.]+) and ([\d.]+) are ([\d.]+) points too high", text)
-    low, high, points = found.groups()
+    claim = (
+        r"Over-confident: predictions between ([\d.]+) and ([\d.]+) are at least ([\d.]+) points too high, estimated ([\d.]+)"
+    )
+    low, high, least, points = re.search(claim, text).groups()
     assert (float(low), float(high)) == pytest.approx((demo.LOW, demo.HIGH), abs=0.02)
+    assert float(least) / 100 <= demo.TOO_HIGH
     assert float(points) / 100 == pytest.approx(demo.TOO_HIGH, abs=0.02)
 
 
