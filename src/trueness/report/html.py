@@ -299,13 +299,16 @@ def _embedded_curve(curve: LocalCurve, sample: Sample) -> dict[str, Any]:
 
 
 def _results(assessment: Assessment) -> dict[str, Any]:
-    """What was found; of very many groups those that the page lists."""
+    """What was found; of very many groups those that the page lists, and what parts of a test saw where it saw something."""
     embedded = assessment.to_dict()
     if assessment.groups is not None and len(assessment.groups) > _GROUPS:
         names = {id(each) for each in assessment.groups.ranked()[:_GROUPS]}
         kept = [place for place, each in enumerate(assessment.groups) if id(each) in names]
         embedded["groups_not_listed"] = len(embedded["groups"]) - len(kept)
         embedded["groups"] = [embedded["groups"][place] for place in kept]
+        for group in embedded["groups"]:
+            if group["adjusted_pvalue"] > 1 - assessment.level:
+                group["test"].pop("parts", None)
     return embedded
 
 
