@@ -212,7 +212,7 @@ def every_class(lab: Lab) -> Iterator[Finding]:
     pvalues: dict[str, dict[str, Floats]] = {"true": {}, "predicted": {}}
     for model, each in lab.steps(list(networks.items())):
         for by, groups in (("true", each.label), ("predicted", each.predicted)):
-            tests = trueness.group_tests(each.y, each.f, by=groups.tolist(), resamples=resamples, rng=0)
+            tests = trueness.group_tests(each.y, each.f, by=groups.tolist(), statistic="ecce_r", resamples=resamples, rng=0)
             pvalues[by][model] = np.sort([group.test.pvalue for group in tests if group.test is not None])
     for model in MODELS:
         shares = [float((pvalues[by][model] <= 0.05).mean()) for by in pvalues]
