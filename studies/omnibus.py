@@ -134,8 +134,8 @@ def once_power(cell: dict[str, Any], seed: int) -> dict[str, float]:
     test = calibration_test(y, f, statistic="combined", resamples=RESAMPLES, rng=seed)
     drawn = evidence(as_sample(y, f), metrics=BY_DRAWS, intervals=False, rng=seed)
     found = {each: result.test.pvalue for each, result in zip(BY_DRAWS, drawn, strict=True) if result.test}
-    # Certainties that were wrong make p = 0; what has then no parts is a rejection by all.
-    parts = {part.name: part.pvalue for part in test.parts} or dict.fromkeys(PARTS, test.pvalue)
+    # Certainties that were wrong make p = 0: a rejection by all, whose parts are then not all told.
+    parts = dict.fromkeys(PARTS, test.pvalue) | {part.name: part.pvalue for part in test.parts}
     found |= {"spiegelhalter": calibration_test(y, f, statistic="spiegelhalter", rng=seed).pvalue} | parts
     return (
         {each: found[each] for each in TESTS}

@@ -186,7 +186,7 @@ def test_tests_of_a_record():
     found = summarize_frame(rows, **NAMES, by="h", exact=True)
     assert assess(found).error == ecce(found.total())
     assert assess(dict(found)).error.bracket is not None
-    assert all(each.test.pvalue_bounds is not None for each in group_tests(found, rng=0))
+    assert all(each.test.pvalue_bounds is not None for each in group_tests(found, statistic="ecce_r", rng=0))
     assert group_tests(found, rng=0) == group_tests(dict(found), rng=0)
 
 

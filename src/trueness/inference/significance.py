@@ -1,6 +1,7 @@
 """Could it be noise? Tests of calibration with p-values that are right in the tails and for few or rare events."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -132,7 +133,7 @@ def bind_statistic(statistic: Any, options: Options | None) -> BoundMetric:
     besides = (*STATISTICS, "combined")
     if not isinstance(statistic, str) or statistic not in besides:
         return bind(statistic, options, what="statistic", besides=besides)
-    if options is not None and options != {}:
+    if options is not None and (not isinstance(options, Mapping) or options):
         raise InputError(f"options: {statistic} takes none.")
     return bind("ecce_r", None, what="statistic")
 

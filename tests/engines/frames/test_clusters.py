@@ -123,6 +123,13 @@ def test_spark_columns_with_odd_names(spark, name):
     assert Summary.from_frame(spark.sql(sql("spark", source="odd", **names)).toPandas()) == expected
 
 
+def test_spark_hashes_clusters_alike(spark):
+    names = {"outcome": "y", "prediction": "p", "cluster": "c"}
+    for clusters in ([f"question {row % 50}" for row in range(600)], [row % 50 for row in range(600)]):
+        table = pa.table({"y": Y[:600].astype(float), "p": F[:600], "c": clusters})
+        assert summarize_frame(spark.createDataFrame(table.to_pandas()), **names) == summarize_frame(table, **names)
+
+
 def test_spark_columns_that_cannot_be_told_apart(spark):
     frame = spark.createDataFrame([(0.25, 0.75, 1)], ["p", "P", "y"])
     assert summarize_frame(frame, **NAMES) == summarize([1], [0.25])
